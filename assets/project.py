@@ -237,6 +237,7 @@ class Benchmark:
         rank_by: The address of the headline metric, by whose rank systems are ordered; None for the
             primary metric of the first evaluator.
         intervals: The method for confidence intervals of means that are not pass rates.
+        statements: How many statements share the 5 % of errors; see `count_statements`.
     """
 
     name: str
@@ -258,6 +259,7 @@ class Benchmark:
     rank_by: str | None = None
     intervals: Literal["skew_adjusted_t", "t"] = "skew_adjusted_t"
     gates: tuple[Gate, ...] = ()
+    statements: int = 1
     max_reject_ratio: float = 0.0
     expectations: Mapping[str, tuple[Expectation, ...]] = field(default_factory=dict)
     deps: tuple[str, ...] = ()

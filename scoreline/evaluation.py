@@ -268,6 +268,8 @@ def _configuration(
         **{key: value for key, value in keys.items() if value not in (None, ())},
     }
     content: dict[str, Any] = {"warehouse": WAREHOUSE, "benchmarks": {NAME: benchmark}}
+    # Nothing is published, so no statement about changes shares the level.
+    content["history"] = {"publications": 0}
     if judge is not None:
         content["judge"] = {"model": judge} if isinstance(judge, str) else _plain(judge)
     if models is not None:

@@ -66,7 +66,8 @@ def _benchmarks(copy: Snapshot) -> dict[str, Benchmark]:
 
     rows = copy.fetch(
         "SELECT benchmark, evaluator, signature, parameters::VARCHAR AS parameters, "
-        "min(position) AS position FROM leaderboard JOIN signatures USING (evaluator, signature) "
+        "min(position) AS position, max(n_statements) AS n_statements "
+        "FROM leaderboard JOIN signatures USING (evaluator, signature) "
         "GROUP BY ALL ORDER BY benchmark, position"
     )
     fields = dict(
@@ -88,6 +89,7 @@ def _benchmarks(copy: Snapshot) -> dict[str, Benchmark]:
             predictions=Path(),
             evaluators=tuple(each for each in evaluators if each is not None),
             cluster=fields.get(str(name)),
+            statements=group["n_statements"][0] or 1,
         )
     return found
 

@@ -12,7 +12,7 @@ from assets.leaderboard.winner import describe_winner, find_winner
 from assets.project import is_judged
 from evaluators import catalog
 from evaluators.sample import ANSWER_COLUMNS
-from evaluators.statistics.intervals import FEW_CLUSTERS, VERY_FEW_CLUSTERS
+from evaluators.statistics.intervals import FEW_CLUSTERS
 from warehouse.foreign_text import describe_twins
 from warehouse.queries.leaderboard import find_insights, find_problems
 from warehouse.queries.twins import Twins, fetch_twins
@@ -49,7 +49,7 @@ def refresh_problems(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> d
         "answering": [(each.name, name) for each in benchmarks for name in _answering(each)],
         "stale": _pairs(benchmarks, lambda each, own: is_out_of_date(own, known[each.name])),
     }
-    query = find_problems(names, pairs, FEW_CLUSTERS, VERY_FEW_CLUSTERS)
+    query = find_problems(names, pairs, FEW_CLUSTERS)
     found = [warehouse.fetch(*query), *map(_describe_twins, fetch_twins(warehouse, names))]
     return _replace(warehouse, "problems", pl.concat(found, how="diagonal_relaxed"), names)
 

@@ -124,7 +124,7 @@ def interval_rows(
             "metric": metric,
             "mean": row["mean"],
             "rank": row["rank"],
-            "tied": "tied with the best" if row["tied_with_best"] == 1 else "",
+            "tied": "tied with the best" if row["mark"] == "tied" else "",
             **style.interval(row),
             **{name: row[name] for name in kept},
         }

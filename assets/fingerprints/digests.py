@@ -24,10 +24,10 @@ GATES = "gates"
 UNSETTLED = "unsettled"
 """Begins the fingerprint of scores of which some are to be tried again."""
 
-_AGGREGATION_VERSION = 3
+_AGGREGATION_VERSION = 4
 """Increased when the same scores give another leaderboard."""
 
-_GATES_VERSION = 1
+_GATES_VERSION = 2
 """Increased when the same scores give other verdicts."""
 
 
@@ -86,12 +86,13 @@ def leaderboard_fingerprint(benchmark: Benchmark, fingerprints: Mapping[str, str
     thresholds = [benchmark.default_threshold, dict(benchmark.thresholds)]
     order = [benchmark.rank_by, *(evaluator.name for evaluator in benchmark.evaluators)]
     settings = [benchmark.slices, benchmark.cluster, thresholds, benchmark.intervals, order]
-    settings += benchmark.missing.settings()
+    settings += [benchmark.statements, *benchmark.missing.settings()]
     return digest_of(_AGGREGATION_VERSION, scores, settings)
 
 
 def gates_fingerprint(benchmark: Benchmark, fingerprints: Mapping[str, str]) -> str:
     """Return the fingerprint of the verdicts of a benchmark's gates."""
     gates = [gate.model_dump(exclude_defaults=True) for gate in benchmark.gates]
+    statements = benchmark.statements
     inputs = [fingerprints.get(stage) for stage in (QUESTIONS, PREDICTIONS, LEADERBOARD)]
-    return digest_of(_GATES_VERSION, inputs, gates)
+    return digest_of(_GATES_VERSION, inputs, gates, statements)

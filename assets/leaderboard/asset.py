@@ -221,7 +221,7 @@ def _cell(row: Mapping[str, Any] | None, *, is_best: bool) -> str:
     if row is None or row["mean"] is None:
         return ""
     mean = f"**{row['mean']:.3f}**" if is_best else f"{row['mean']:.3f}"
-    if row["tied_with_best"] == 1 and row["rank"] != 1:
+    if row["mark"] == "tied" and row["rank"] != 1:
         mean += " tied"
     return (
         mean if row["ci_low"] is None else f"{mean} ({row['ci_low']:.3f} to {row['ci_high']:.3f})"

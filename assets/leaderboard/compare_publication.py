@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from assets.analysis.statements import share_of_level
 from assets.leaderboard.metric_slices import COMPARISONS_SCHEMA
 from assets.leaderboard.score_matrix import load_question_index
-from evaluators.statistics.comparisons import compare
+from evaluators.statistics.arrays import LEVEL
+from evaluators.statistics.comparisons import BETTER, TIED, WORSE, compare
 from evaluators.statistics.intervals import is_pass_fail
+from evaluators.statistics.power import detectable_difference
 from warehouse.errors import WarehouseError
 from warehouse.queries.publications import (
     answers_then_and_now,
@@ -41,13 +44,13 @@ NOT_COMPARABLE = "not_comparable"
 
 _NUMBERS = (
     *("n_pairs", "n_clusters", "difference", "ci_low", "ci_high", "p_value", "p_adjusted"),
-    *("verdict", "detectable_difference"),
+    *("p_page", "verdict", "detectable_difference"),
 )
 
 RESULT_SCHEMA = {
     **dict.fromkeys(("system", "evaluator", "metric"), pl.String),
     **dict.fromkeys(("before", "now"), pl.Float64),
-    **{name: COMPARISONS_SCHEMA[name] for name in _NUMBERS},
+    **{name: (COMPARISONS_SCHEMA | {"p_page": pl.Float64})[name] for name in _NUMBERS},
     "best": pl.String,
     "reason": pl.String,
 }
@@ -73,7 +76,9 @@ class PublicationChanges:
     Attributes:
         results: One row per system and metric: the means `before` and `now`, the paired difference
             (now minus before) with the columns of `comparisons`, and the `reason` where they are
-            not comparable. Holm's adjustment is for all systems with other predictions than then.
+            not comparable. `p_adjusted` is adjusted for all systems with other predictions than
+            then (Holm), `p_page` and the verdict also for all metrics, the statements of the
+            report's pages, and the publications since the last tag.
         questions: One row per system, metric and question whose score has changed, the largest
             changes first. It has `flipped` from a pass to a failure or back: across the threshold,
             or without one from the best to the worst value.
@@ -121,6 +126,7 @@ def compare_publication(
         source.fetch(*paired_evaluators(benchmark.name))["evaluator"],
         "it depends on the answers of all systems",
     )
+    share = share_of_level(source, benchmark.name, version, rows.select(address).n_unique())
     results: list[dict[str, Any]] = []
     changed = [pl.DataFrame(schema=QUESTIONS_SCHEMA)]
     for (evaluator,), own in rows.partition_by(
@@ -133,7 +139,9 @@ def compare_publication(
         query = scores_then_and_now(benchmark.name, version, str(evaluator), own["signature"][0])
         scores = source.fetch(*query)
         for metric in own.partition_by("metric", maintain_order=True):
-            compared, questions = _compare_metric(metric.rows(named=True), scores, index, unchanged)
+            compared, questions = _compare_metric(
+                metric.rows(named=True), scores, index, unchanged, share
+            )
             results += compared
             changed.append(questions)
     found = pl.DataFrame(results, schema=RESULT_SCHEMA)
@@ -208,6 +216,7 @@ def _compare_metric(
     scores: pl.DataFrame,
     index: QuestionIndex,
     unchanged: Collection[str],
+    share: int,
 ) -> tuple[list[dict[str, Any]], pl.DataFrame]:
     """Compare all systems by one metric.
 
@@ -217,6 +226,7 @@ def _compare_metric(
         index: The clusters of the questions.
         unchanged: The systems with the same predictions as then: there is nothing to test, so they
             are no reason to adjust the p-values of the others.
+        share: The result of `share_of_level`.
 
     Returns:
         The results, and the questions whose scores have changed.
@@ -244,7 +254,7 @@ def _compare_metric(
             values[places, 2 * at] = part["now"].to_numpy()
             values[places, 2 * at + 1] = part["before"].to_numpy()
         if family:
-            compared = _compare_values(rows[0], values, groups).rows(named=True)
+            compared = _compare_values(rows[0], values, groups, share).rows(named=True)
             numbers |= dict(zip(family, compared, strict=True))
     results = [
         {name: row[name] for name in RESULT_SCHEMA if name in row} | numbers[row["system"]]
@@ -255,20 +265,28 @@ def _compare_metric(
     return results, _changed_questions(rows[0], own)
 
 
-def _compare_values(row: Mapping[str, Any], values: Floats, groups: Groups) -> pl.DataFrame:
+def _compare_values(
+    row: Mapping[str, Any], values: Floats, groups: Groups, share: int
+) -> pl.DataFrame:
     """Compare pairs of columns, now and then, of each system."""
     ends = [row["worst_value"], row["best_value"]]
     low, high = ends if row["best"] == "high" else ends[::-1]
     bounds = (-np.inf if low is None else low, np.inf if high is None else high)
     systems = values.shape[1] // 2
+    pass_fail = np.array([is_pass_fail(column) for column in values.T]) & (bounds == (0.0, 1.0))
     found = compare(
         values,
         groups,
         np.arange(2 * systems).reshape(systems, 2),
         best=row["best"],
-        pass_fail=np.array([is_pass_fail(column) for column in values.T]) & (bounds == (0.0, 1.0)),
+        pass_fail=pass_fail,
         bounds=bounds,
     )
+    p_page = np.minimum(1.0, found.p_adjusted * share)
+    verdicts = [
+        verdict if verdict not in (BETTER, WORSE) or p < LEVEL else TIED
+        for verdict, p in zip(found.verdict, p_page.tolist(), strict=True)
+    ]
     columns: dict[str, Any] = {
         "n_pairs": found.n_pairs,
         "n_clusters": found.clusters,
@@ -277,12 +295,20 @@ def _compare_values(row: Mapping[str, Any], values: Floats, groups: Groups) -> p
         "ci_high": found.high,
         "p_value": found.p_value,
         "p_adjusted": found.p_adjusted,
-        "verdict": found.verdict,
-        "detectable_difference": found.detectable,
+        "p_page": p_page,
+        "verdict": verdicts,
+        # Without a tested outcome (the share of the level is too small), null.
+        "detectable_difference": detectable_difference(
+            found.std_error,
+            found.clusters,
+            found.degrees,
+            tests=share * systems,
+            is_mcnemar=bool(pass_fail.all()) and groups.alone,
+        ),
     }
     return pl.DataFrame(
         [
-            pl.Series(name, each, COMPARISONS_SCHEMA[name], nan_to_null=name != "verdict")
+            pl.Series(name, each, RESULT_SCHEMA[name], nan_to_null=name != "verdict")
             for name, each in columns.items()
         ]
     )

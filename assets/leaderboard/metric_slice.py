@@ -69,6 +69,7 @@ class MetricSlice:
         baselines: The systems with which all others are compared in the stored rows.
         by_common: Whether systems are ranked by the questions that all of them have.
         rows: Of a sample metric on a slice: its rows in the matrix of all questions.
+        threshold: The threshold of the mean that is tested; None without one.
     """
 
     benchmark: str
@@ -79,6 +80,7 @@ class MetricSlice:
     baselines: frozenset[str] = frozenset()
     by_common: bool = False
     rows: Integers | None = None
+    threshold: float | None = None
 
     @property
     def key(self) -> tuple[str, str, str]:

@@ -14,6 +14,7 @@ from evaluators.statistics.clusters import ClusterSums, Groups, Independence, su
 from evaluators.statistics.comparisons import compare, every_pair
 from evaluators.statistics.intervals import Interval, uncertainty
 from evaluators.statistics.large_families import LARGE, compare_some
+from evaluators.statistics.mean_bounds import misses_p
 from evaluators.statistics.ranks import rank_sets
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ UNCERTAINTY_SCHEMA = {
     "n_clusters": pl.Int64,
     "effective_clusters": pl.Float64,
     **dict.fromkeys(("rank_low", "rank_high"), pl.Int32),
+    "threshold_p": pl.Float64,
 }
 """The columns of `MetricSlice.uncertainty`."""
 
@@ -113,6 +115,12 @@ class MetricSlices:
             methods[columns] = found.methods
             clusters[columns] = basis.clusters
         sums = self.cluster_sums
+        threshold_p = [
+            np.full(self.n_systems, np.nan)
+            if each.threshold is None
+            else misses_p(data, each.threshold, each.metric.best, each.metric.bounds)
+            for each, data in zip(self.slices, self._sums_by_slice(), strict=True)
+        ]
         # A single cluster allows no statement.
         is_ranked = np.isfinite(sums.means) & (sums.clusters > 1)
         ranks = rank_sets(self.outcomes, is_ranked, len(self.slices))
@@ -128,9 +136,16 @@ class MetricSlices:
                 "effective_clusters": numbers[3],
                 "rank_low": _rank_column(ranks.low),
                 "rank_high": _rank_column(ranks.high),
+                "threshold_p": np.concatenate(threshold_p),
             },
             UNCERTAINTY_SCHEMA,
         )
+
+    def _sums_by_slice(self) -> Iterator[ClusterSums]:
+        """Yield the values of each slice, summed within clusters."""
+        for at in range(len(self.slices)):
+            own = slice(at * self.n_systems, (at + 1) * self.n_systems)
+            yield ClusterSums(self.cluster_sums.sums[:, own], self.cluster_sums.counts[:, own])
 
     def _independent_columns(self) -> Iterator[tuple[Integers, ClusterSums, Independence]]:
         """Yield columns with their own clusters.

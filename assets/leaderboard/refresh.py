@@ -15,6 +15,9 @@ import polars as pl
 from assets.fingerprints.digests import GATES, LEADERBOARD, leaderboard_fingerprint
 from assets.leaderboard.aggregate import (
     RANK_KEY,
+    add_marks,
+    add_page_p,
+    adjust_threshold_p,
     mark_headline,
     metric_facts,
     rank_systems,
@@ -153,6 +156,7 @@ def compute_leaderboards(source: Source, benchmarks: Sequence[Benchmark]) -> Lea
         for benchmark in benchmarks:
             pairs += pseudo[benchmark.name].pair_rows(benchmark)
         uncertainty, comparisons = measure_uncertainty(scores, pseudo)
+    comparisons = add_page_p(comparisons, benchmarks)
     facts = pl.concat(
         metric_facts(each.evaluators, each).with_columns(benchmark=pl.lit(each.name))
         for each in benchmarks
@@ -172,6 +176,8 @@ def compute_leaderboards(source: Source, benchmarks: Sequence[Benchmark]) -> Lea
         .pipe(reconcile_ranks)
         .pipe(add_shrunken_means)
         .pipe(mark_headline)
+        .pipe(add_marks, comparisons)
+        .pipe(adjust_threshold_p, benchmarks)
         .sort("benchmark", maintain_order=True)
     )
     return Leaderboards(

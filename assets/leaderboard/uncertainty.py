@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from assets.analysis.statements import problem_thresholds
 from assets.leaderboard.metric_slice import MetricSlice
 from assets.leaderboard.metric_slices import (
     COMPARISONS_SCHEMA,
@@ -18,6 +19,7 @@ from assets.leaderboard.metric_slices import (
 )
 from assets.leaderboard.score_matrix import ALL, QuestionIndex
 from assets.leaderboard.slices import PAIR_KEY, Interactions
+from assets.project import threshold_of
 from evaluators.statistics.clusters import Groups
 from evaluators.statistics.intervals import is_pass_fail
 from evaluators.statistics.large_families import LARGE
@@ -206,6 +208,11 @@ def _describe(
     name: str,
     rows: Integers | None = None,
 ) -> MetricSlice:
+    thresholds = {
+        (of.name, own.name): threshold_of(benchmark, of, own)
+        for of, own in problem_thresholds(benchmark)
+        if own.level == "sample"
+    }
     return MetricSlice(
         benchmark=benchmark.name,
         name=name,
@@ -215,6 +222,8 @@ def _describe(
         baselines=gate_baselines(benchmark),
         by_common=benchmark.missing.may_skip,
         rows=rows,
+        # Metrics of a whole set have no test that holds for few questions.
+        threshold=thresholds.get((evaluator.name, metric.name)) if name == ALL else None,
     )
 
 

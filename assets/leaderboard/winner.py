@@ -16,16 +16,16 @@ MAX_SYSTEMS = 5
 
 
 def best_systems(rows: Sequence[Row]) -> list[str]:
-    """Return the systems to mark as the best: first, or tied with the first.
+    """Return the systems to mark as the best: those that no other system is better than.
 
     A mark on every system would say nothing: there is none unless at least one system is
-    significantly worse.
+    significantly worse. Exploratory rows have no marks.
 
     Args:
-        rows: Rows of the leaderboard by one metric on one slice: system, rank and tied_with_best.
+        rows: Rows of the leaderboard by one metric on one slice: system, rank and mark.
     """
     ranked = [row for row in rows if row["rank"] is not None]
-    if all(row["tied_with_best"] != 0 for row in ranked):
+    if all(row.get("mark") != "worse" for row in ranked):
         return []
     return [row["system"] for row in ranked if _is_tied(row)]
 
@@ -34,20 +34,29 @@ def find_winner(rows: Sequence[Row]) -> str | None:
     """Return the system that is significantly better than all others; None without one.
 
     Args:
-        rows: Rows of the leaderboard by one metric on one slice: system, rank and tied_with_best.
+        rows: Rows of the leaderboard by one metric on one slice: system and mark.
+    """
+    return next((row["system"] for row in rows if row.get("mark") == "best"), None)
+
+
+def is_exploratory(rows: Sequence[Row]) -> bool:
+    """Return whether rows have no marks although their systems could be compared.
+
+    Args:
+        rows: Rows of the leaderboard by one metric on one slice: rank, mark and tied_with_best.
     """
     ranked = [row for row in rows if row["rank"] is not None]
-    first = [row["system"] for row in ranked if row["rank"] == 1]
-    others = [row["tied_with_best"] for row in ranked if row["rank"] != 1]
-    has_won = len(first) == 1 and bool(others) and all(tied == 0 for tied in others)
-    return first[0] if has_won else None
+    return len(ranked) > 1 and all(
+        row.get("mark") is None and row["tied_with_best"] is not None for row in ranked
+    )
 
 
 def describe_winner(rows: Sequence[Row], write_name: Callable[[str], str] = str) -> str | None:
     """Say which system is best by a metric and by how much, or why none is.
 
-    A system is best if it is significantly better than all others. The values are those that are
-    compared: means over the questions that all systems were asked.
+    A system is best if it is significantly better than all others, at a level that all statements
+    of the report's pages share. Slices and metrics that are not primary have no winner. The
+    values are those that are compared: means over the questions that all systems were asked.
 
     Args:
         rows: Rows of the leaderboard by one metric on one slice.
@@ -63,6 +72,8 @@ def describe_winner(rows: Sequence[Row], write_name: Callable[[str], str] = str)
     def write(listed: Sequence[Row]) -> str:
         return join_names([f"{write_name(row['system'])} ({_value(row)})" for row in listed])
 
+    if is_exploratory(ranked):
+        return _describe_exploration(ranked[0])
     metric = "{evaluator}.{metric}".format(**ranked[0])
     metric += " (lower is better)" if ranked[0]["best"] == "low" else ""
     if find_winner(rows) is not None:
@@ -70,6 +81,18 @@ def describe_winner(rows: Sequence[Row], write_name: Callable[[str], str] = str)
         first = write(ranked[:1])
         return f"{first} is best on {metric}, before {second}: the difference is significant."
     return f"No winner on {metric}: {_describe_tie(ranked, write)}."
+
+
+def _describe_exploration(row: Row) -> str:
+    if row["slice"] != "all":
+        return (
+            f"No marks on {row['slice']}: slices are exploratory, because among many of them some "
+            "differ by chance."
+        )
+    return (
+        f"No marks for {row['evaluator']}.{row['metric']}: metrics that are not primary are "
+        "exploratory, because among many of them some differ by chance."
+    )
 
 
 def _describe_tie(ranked: Sequence[Row], write: Callable[[Sequence[Row]], str]) -> str:
@@ -123,4 +146,4 @@ def join_names(names: Sequence[str], limit: int = MAX_SYSTEMS) -> str:
 
 
 def _is_tied(row: Row) -> bool:
-    return 1 in (row["rank"], row["tied_with_best"])
+    return row.get("mark") in ("best", "tied")

@@ -8,7 +8,13 @@ import numpy as np
 
 from benchmarks.simulations.result import Table, rate
 from evaluators.statistics.clusters import Groups, sum_by_cluster
-from evaluators.statistics.intervals import Interval, t_interval, t_quantile, uncertainty
+from evaluators.statistics.intervals import (
+    Interval,
+    t_interval,
+    t_quantile,
+    uncertainty,
+    wilson,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,6 +64,9 @@ SIZES = {
 def tables(repeats: int) -> Iterator[Table]:
     """Yield the coverage of 95 % intervals of means."""
     yield _few(repeats)
+    yield _two_values(repeats)
+    yield _pass_fail()
+    yield _rare(repeats)
     yield _skewed(repeats)
     yield _unequal_clusters(repeats)
 
@@ -72,6 +81,69 @@ def _few(repeats: int) -> Table:
     return Table(
         "Very few scores between 0 and 1: coverage (target 0.95)",
         ["questions", "bootstrap percentiles (before)", "t, clipped"],
+        rows,
+    )
+
+
+def _two_values(repeats: int) -> Table:
+    """Scores that are near 0 or near 1: few of them may all be on one side."""
+    rows = []
+    for share in (0.5, 0.7, 0.9):
+        cells = []
+        for n in (2, 3, 4, 5, 7, 10):
+            draw = np.random.default_rng(n)
+            high = draw.random((n, repeats)) < share
+            values = np.where(high, 0.95, 0.05) + draw.uniform(-0.05, 0.05, size=high.shape)
+            mean = 0.05 + 0.9 * share
+            cells.append(_covers(_now(sum_by_cluster(values, Groups()), UNIT), mean))
+        rows.append([f"{share:g}", *cells])
+    return Table(
+        "Scores near 0 and near 1: coverage by the number of questions (target 0.95)",
+        ["share near 1", *map(str, (2, 3, 4, 5, 7, 10))],
+        rows,
+    )
+
+
+def _pass_fail() -> Table:
+    """Return the exact coverage of intervals of pass rates, from the binomial distribution."""
+    from scipy.stats import beta, binom
+
+    rows = []
+    for share in (0.5, 0.8, 0.9, 0.95, 0.98, 0.99):
+        for name in ("wilson", "exact"):
+            cells = []
+            for n in (5, 10, 20, 50, 200, 1000):
+                passes = np.arange(n + 1.0)
+                if name == "wilson":
+                    low, high = wilson(passes, np.full(n + 1, float(n)))
+                else:
+                    low = np.nan_to_num(beta.ppf(0.025, passes, n - passes + 1), nan=0.0)
+                    high = np.nan_to_num(beta.ppf(0.975, passes + 1, n - passes), nan=1.0)
+                covers = (low <= share) & (share <= high)
+                cells.append(f"{binom.pmf(passes[covers], n, share).sum():.3f}")
+            rows.append([f"{share:g}", name, *cells])
+    return Table(
+        "Pass rates: exact coverage by the number of questions (target 0.95)",
+        ["pass rate", "interval", *map(str, (5, 10, 20, 50, 200, 1000))],
+        rows,
+    )
+
+
+def _rare(repeats: int) -> Table:
+    """Scores near 0.9 of which a few are 0."""
+    rows = []
+    for share in (0.01, 0.02, 0.05):
+        cells = []
+        for n in (10, 30, 50, 100, 200, 1000):
+            draw = np.random.default_rng(n)
+            fails = draw.random((n, repeats)) < share
+            values = np.where(fails, 0.0, draw.uniform(0.85, 0.95, size=fails.shape))
+            cells.append(_covers(_now(sum_by_cluster(values, Groups()), UNIT), 0.9 * (1 - share)))
+        rows.append([f"{share:g}", *cells])
+    return Table(
+        "Scores from 0.85 to 0.95, of which some are 0: coverage by the number of questions "
+        "(target 0.95)",
+        ["share of zeros", *map(str, (10, 30, 50, 100, 200, 1000))],
         rows,
     )
 
@@ -152,8 +224,6 @@ def _percentiles(data: ClusterSums, bounds: tuple[float, float]) -> Interval:
 
 def _former_wilson(data: ClusterSums) -> Interval:
     """Return Wilson's interval with the errors that were in use before (CR1)."""
-    from evaluators.statistics.intervals import wilson
-
     count, n, share = len(data.sums), data.n, data.means
     squares = ((data.sums - share * data.counts) ** 2).sum(axis=0) * count / (count - 1) / n**2
     effect = np.maximum(1.0, squares * (n - 1) / (share * (1 - share)))

@@ -87,7 +87,8 @@ def metric(
         The class of the evaluator.
 
     Raises:
-        BadFunction: A parameter is not a field, or the name is not in snake_case.
+        BadFunction: A parameter is not a field, the name is not in snake_case, or the function is
+            annotated to return text.
     """
 
     def decorate(wrapped: Callable[..., Any]) -> type[FunctionEvaluator]:
@@ -97,15 +98,25 @@ def metric(
     return decorate if function is None else decorate(function)
 
 
+_TEXTS = (str, bytes, "str", "bytes")
+
+
 def _metric(function: Callable[..., Any], properties: Mapping[str, Any]) -> Metric:
     name = function.__name__
+    returned = inspect.signature(function).return_annotation
+    if returned in _TEXTS:
+        said = returned if isinstance(returned, str) else returned.__name__
+        raise BadFunction(
+            f"{_location(function)}: {name}: it returns {said}, expected a number, a bool (pass or "
+            "fail) or None (undefined)"
+        )
     summary = " ".join((inspect.getdoc(function) or name).partition("\n\n")[0].split())
     try:
         return Metric(
             name=name,
             summary=summary,
             primary=True,
-            pass_fail=inspect.signature(function).return_annotation in (bool, "bool"),
+            pass_fail=returned in (bool, "bool"),
             **properties,
         )
     except ValueError as error:
@@ -181,8 +192,11 @@ def _number(found: object, bounds: tuple[float, float]) -> Value:
     if found is None:
         return Undefined("the function returned None")
     try:
-        value = float(found)  # type: ignore[arg-type]
+        # It would read a number out of a text, too.
+        value = None if isinstance(found, str | bytes | bytearray) else float(found)  # type: ignore[arg-type]
     except (TypeError, ValueError):
+        value = None
+    if value is None:
         return Undefined(f"the function returned {found!r:.40}, expected a number")
     low, high = bounds
     if not math.isfinite(value):

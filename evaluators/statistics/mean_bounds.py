@@ -14,12 +14,13 @@ values; for others no counterexample is known, and the simulations look for one.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 if TYPE_CHECKING:
     from evaluators.statistics.arrays import Floats
+    from evaluators.statistics.clusters import ClusterSums
 
 _NEGLIGIBLE = 1e-12
 _MOST_DISTINCT = 1_000
@@ -61,6 +62,66 @@ def mean_above_p(sums: Floats, counts: Floats, reach: float, limit: float) -> fl
     excess, repeats = _distinct(sums - limit * counts)
     unseen = (-reach - limit) * counts.max()
     return _weighted_sum_below_zero(np.r_[unseen, excess], np.r_[1.0, repeats])
+
+
+def misses_p(
+    data: ClusterSums, limit: float, best: Literal["high", "low"], bounds: tuple[float, float]
+) -> Floats:
+    """Return p-values of the hypothesis that the true mean of a column reaches a limit.
+
+    Only the best value of the scale must be known: it is what one unseen cluster may have. For
+    passes and failures of independent questions this is the exact binomial test.
+
+    Args:
+        data: The numbers, summed within clusters.
+        limit: The limit.
+        best: Whether a mean reaches it from above or from below.
+        bounds: The bounds of the numbers.
+
+    Returns:
+        Shape (columns,): 1 where the mean reaches the limit; NaN where nothing can be tested:
+        without numbers, or on a scale without a best value.
+    """
+    best_value = bounds[best == "high"]
+    if not np.isfinite(best_value):
+        return np.full(len(data.means), np.nan)
+    sign = 1.0 if best == "high" else -1.0
+    distance = sign * (best_value - limit)
+    p = np.full(len(data.means), np.nan)
+    for at, mean in enumerate(data.means):
+        if np.isnan(mean):
+            continue
+        if sign * (mean - limit) >= 0:
+            p[at] = 1.0
+            continue
+        is_present = data.counts[:, at] > 0
+        sums, counts = data.sums[is_present, at], data.counts[is_present, at]
+        # How much each cluster lacks of the best value: never negative, and 0 for the unseen one.
+        missing = sign * (best_value * counts - sums)
+        p[at] = mean_above_p(missing, counts, 0.0, distance)
+    return p
+
+
+def exact_interval(
+    data: ClusterSums, bounds: tuple[float, float], level: float
+) -> tuple[float, float]:
+    """Return an interval of the mean of the first column, of which each end holds.
+
+    Args:
+        data: The numbers, summed within clusters.
+        bounds: The finite bounds of the numbers.
+        level: The probability with which each end may fail.
+
+    Returns:
+        The lower and the upper end; NaN without numbers.
+    """
+    is_present = data.counts[:, 0] > 0
+    sums, counts = data.sums[is_present, 0], data.counts[is_present, 0]
+    if not len(sums):
+        return np.nan, np.nan
+    middle, reach = (bounds[0] + bounds[1]) / 2, (bounds[1] - bounds[0]) / 2
+    low, high = mean_bounds(sums - middle * counts, counts, reach, level)
+    return max(bounds[0], middle + low), min(bounds[1], middle + high)
 
 
 def _low(sums: Floats, counts: Floats, reach: float, level: float) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from evaluators.statistics.arrays import LEVEL
 from orchestration.cli.options import require_known
 from orchestration.errors import OrchestrationError
 
@@ -18,15 +19,17 @@ if TYPE_CHECKING:
     from warehouse.queries.benchmarks import Source
 
 COLUMNS = (
-    *("metric", "a", "b", "difference", "ci_low", "ci_high", "p_adjusted", "verdict"),
+    *("metric", "a", "b", "difference", "ci_low", "ci_high", "p_adjusted", "p_page", "verdict"),
     *("n_pairs", "detectable_difference"),
 )
 OPTIONAL = ("detectable_difference", "n_pairs")
 """Columns that a narrow terminal does without; the sentences have their numbers."""
 
 
+_EXPLORATORY = "; exploratory: not corrected for other metrics and slices"
+
 CHANGE_COLUMNS = (
-    *("system", "metric", "before", "now", "difference", "ci_low", "ci_high", "p_adjusted"),
+    *("system", "metric", "before", "now", "difference", "ci_low", "ci_high", "p_page"),
     *("verdict", "n_pairs", "detectable_difference"),
 )
 """The columns of a table of what has changed since a publication."""
@@ -165,14 +168,10 @@ def describe_comparison(
             f"{metric}: not enough data: {questions} with scores for both systems cannot show a "
             "significant difference."
         )
-    adjusted = f"adjusted p {_p(row['p_adjusted'])}"
+    shared = row["p_page"]
+    adjusted = f"adjusted p {_p(row['p_adjusted'] if shared is None else shared)}"
     if verdict in ("better", "worse"):
-        size = abs(row["difference"])
-        constant = _no_variation(row) if row["detectable_difference"] is None else ""
-        return (
-            f"{metric}: {a} is significantly {verdict} than {b} by {size:.3f}{_interval(row)} on "
-            f"{questions} ({adjusted}){constant}."
-        )
+        return f"{metric}: {a} is {_describe_better(row, b, questions, adjusted)}."
     detectable = row["detectable_difference"]
     if detectable is not None:
         missed = f"a difference below {detectable:.3f}"
@@ -187,6 +186,20 @@ def describe_comparison(
         f"{metric}: no significant difference between {a} and {b} on {questions}: it is "
         f"{abs(row['difference']):.3f}{_interval(row)}, {adjusted}{_no_variation(row)}."
     )
+
+
+def _describe_better(row: Mapping[str, Any], b: str, questions: str, adjusted: str) -> str:
+    """Say by how much the first system is better or worse, and whether significantly."""
+    size = f"{abs(row['difference']):.3f}{_interval(row)} on {questions}"
+    constant = _no_variation(row) if row["detectable_difference"] is None else ""
+    shared = row["p_page"]
+    if shared is not None and shared >= LEVEL:
+        return (
+            f"{row['verdict']} than {b} by {size}, but not significantly among all statements of "
+            f"the report ({adjusted}; alone p {_p(row['p_adjusted'])}){constant}"
+        )
+    exploratory = _EXPLORATORY if shared is None else ""
+    return f"significantly {row['verdict']} than {b} by {size} ({adjusted}){constant}{exploratory}"
 
 
 def _interval(row: Mapping[str, Any]) -> str:

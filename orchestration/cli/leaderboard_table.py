@@ -245,7 +245,12 @@ def _several_metrics(
         own = [cells[system, *metric] for system in systems if (system, *metric) in cells]
         columns[_heading(own[0], width)] = _metric_column(systems, metric, cells)
     rows = [[cells[system, *m] for m in shown if (system, *m) in cells] for system in systems]
-    columns["n"] = [max((row["n"] for row in own), default=None) for own in rows]
+    # A metric of the whole set counts every answer to a question.
+    counts = {
+        system: min(row["n"] for key, row in cells.items() if key[0] == system)
+        for system in systems
+    }
+    columns["n"] = [counts[system] for system in systems]
     if any(row.get("n_not_asked") for row in cells.values()):
         columns["not asked"] = [
             max((row["n_not_asked"] for row in own), default=None) for own in rows

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from pydantic import ValidationError
 
+from assets.analysis.statements import count_statements
 from assets.project import (
     Automation,
     Benchmark,
@@ -178,6 +179,8 @@ class _ProjectBuilder:
         }
         if self.faults:
             raise SettingsError(self.document.file, self.faults)
+        has_history = self.keys.history.publications > 0
+        benchmarks = count_statements(benchmarks, has_history=has_history)
         project = Project(
             home=self.home,
             warehouse=self.warehouse,

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import scoreline
+from evaluators.kinds.function import BadFunction
 from tests.scoreline.rows import ANSWERS, QUESTIONS
 
 if TYPE_CHECKING:
@@ -97,6 +98,9 @@ def test_a_missing_field_is_not_applicable_unless_it_has_a_default() -> None:
     [
         (None, "the function returned None"),
         ("good", "the function returned 'good', expected a number"),
+        # `float` would read a number out of this text.
+        ("0.9", "the function returned '0.9', expected a number"),
+        (b"1", "the function returned b'1', expected a number"),
         (float("nan"), "the function returned nan"),
         (1.5, "the function returned 1.5, outside its bounds 0 to 1"),
     ],
@@ -109,6 +113,14 @@ def test_what_is_no_number_is_undefined(returned: Any, reason: str) -> None:
     found = score(odd)
     assert found["status"].unique().to_list() == ["undefined"]
     assert found["reason"].unique().to_list() == [reason]
+
+
+def test_a_function_that_says_it_returns_text_is_refused() -> None:
+    with pytest.raises(BadFunction, match=r"verdict: it returns str, expected a number, a bool"):
+
+        @scoreline.metric
+        def verdict(answer: str) -> str:
+            return answer
 
 
 def test_an_exception_leaves_one_sample_undefined_and_names_the_line() -> None:

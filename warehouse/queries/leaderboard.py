@@ -162,7 +162,7 @@ WHERE leaderboard.benchmark = verdicts.benchmark
 
 
 def find_problems(
-    benchmarks: Sequence[str], pairs: Mapping[str, Iterable[Pair]], few: int, very_few: int
+    benchmarks: Sequence[str], pairs: Mapping[str, Iterable[Pair]], few: int
 ) -> Query:
     """Select the problems of benchmarks, the worst of each first.
 
@@ -173,14 +173,12 @@ def find_problems(
             metrics, such as `citation.f1`, under `named` (those whose threshold the configuration
             sets by name), and with the columns that could hold an answer under `answering`.
         few: The number of independent questions that an interval needs.
-        very_few: The number of them below which scores that are not passes or failures cannot miss
-            a threshold significantly.
 
     Returns:
         A query with the columns of the table `problems`.
     """
     parameters = {name: list(map(list, each)) for name, each in pairs.items()}
-    limits = {"few": few, "very_few": very_few, "near": MIN_SIMILARITY}
+    limits = {"few": few, "near": MIN_SIMILARITY}
     texts = {"null_texts": list(NULL_TEXTS), "answer_names": list(ANSWER_NAMES)}
     statement = sql("problems").replace("{empty_answers}", sql("empty_answers"))
     return Query(fill_in(statement, benchmarks), {**limits, **texts, **parameters})

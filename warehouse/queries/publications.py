@@ -218,6 +218,23 @@ def version_of(benchmark: str, published_at: datetime) -> Query:
     )
 
 
+def looks_since(benchmark: str, version: datetime) -> Query:
+    """Count the leaderboards since the last tag up to an earlier one, or since the first: looks.
+
+    Every one of them is another look at whether systems have changed.
+    """
+    return Query(
+        f"""
+        WITH own AS (FROM leaderboard_history WHERE benchmark = $benchmark)
+        SELECT count(DISTINCT published_at) FROM own WHERE published_at > coalesce((
+            SELECT max(version) FROM ({VERSIONS})
+            WHERE benchmark = $benchmark AND tag IS NOT NULL AND version <= $version
+        ), (SELECT min(published_at) FROM own))
+        """,  # noqa: S608
+        {"benchmark": benchmark, "version": version},
+    )
+
+
 def results_then_and_now(benchmark: str, version: datetime) -> Query:
     """Select the results of an earlier leaderboard beside those of now, on all questions.
 

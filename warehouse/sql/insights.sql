@@ -18,8 +18,8 @@ ends AS (
         ordered[1] AS leader,
         ordered[-1] AS loser,
         count(*) FILTER (rank = 1) AS n_first,
-        count(*) FILTER (tied_with_best = 1) AS n_tied,
-        count(*) FILTER (tied_with_best IS NULL) AS n_unknown
+        count(*) FILTER (mark = 'best') AS n_best,
+        count(*) FILTER (mark IS NULL) AS n_unknown
     FROM board
     GROUP BY benchmark, evaluator, metric, address
     HAVING systems > 1 AND ordered[1].mean <> ordered[-1].mean
@@ -37,9 +37,9 @@ best_and_worst AS (
                 ELSE format(
                     '{} has the best mean of {} systems by {} ({:.3f}){}', leader.system, systems, address, leader.mean,
                     CASE
-                        WHEN n_tied > 1 THEN ', not significantly better than all others'
+                        WHEN n_best = 1 THEN ', significantly better than all others'
                         WHEN n_unknown > 0 THEN ''
-                        ELSE ', significantly better than all others'
+                        ELSE ', not significantly better than all others'
                     END
                 )
             END

@@ -20,10 +20,9 @@ board AS (
         list_contains($judged::VARCHAR[][], [benchmark, evaluator])
             AND (benchmark, evaluator) NOT IN (SELECT (benchmark, evaluator) FROM calibrated)
             AS is_uncalibrated,
-        CASE best WHEN 'high' THEN ci_high < threshold ELSE ci_low > threshold END AS is_beyond,
-        -- Very few numbers say too little about their distribution; passes and failures have none.
-        is_beyond AND (ci_method = 'wilson' OR effective_clusters >= $very_few) AS is_certain,
-        format('{:.3f} to {:.3f}', ci_low, ci_high) AS range_text
+        -- A test, not the interval: that covers too little near the ends of a scale.
+        coalesce(threshold_p < 0.05, false) AS is_certain,
+        coalesce(format('; the interval is {:.3f} to {:.3f}', ci_low, ci_high), '') AS range_text
     FROM leaderboard
     WHERE benchmark IN ({benchmarks}) AND slice = 'all'
 ),
@@ -46,12 +45,16 @@ below_threshold AS (
             '{} of {} is {:.3f}, {} than its threshold {:g}; {}{}',
             address, system, mean, CASE best WHEN 'high' THEN 'lower' ELSE 'higher' END, threshold,
             CASE
-                WHEN ci_low IS NULL THEN 'there are too few questions for an interval'
-                WHEN is_certain THEN 'significant: the interval is ' || range_text
-                WHEN is_beyond
-                    THEN 'too few questions to be significant: the interval is ' || range_text
-                ELSE 'not significant: the interval is ' || range_text
-            END,
+                WHEN threshold_p IS NULL THEN 'no test holds for this metric'
+                WHEN is_certain THEN 'significant'
+                ELSE 'not significant'
+            END
+            || CASE
+                WHEN threshold_p IS NULL THEN ''
+                WHEN threshold_p < 0.001 THEN ' (adjusted p below 0.001)'
+                ELSE format(' (adjusted p = {:.3f})', threshold_p)
+            END
+            || range_text,
             CASE WHEN is_uncalibrated THEN '; its judge is not validated with human labels, or agrees too little with them' ELSE '' END
         ) AS message
     FROM board

@@ -5,13 +5,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
+import polars as pl
+
 from assets.analysis.comparability import NotComparable, require_scored
 from assets.analysis.gates.result import GateResult
+from assets.leaderboard.score_matrix import load_question_index
+from evaluators.statistics.arrays import LEVEL
+from evaluators.statistics.clusters import sum_by_cluster
+from evaluators.statistics.mean_bounds import exact_interval
+from warehouse.queries.comparisons import paired_scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assets.analysis.gates.result import Verdict
+    from assets.leaderboard.score_matrix import QuestionIndex
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
@@ -50,7 +58,7 @@ def evaluate_limit(
         limit: The number, on the scale of the metrics.
         metrics: The metrics, of samples or of the whole system.
         confident: Whether the end of the 95 % interval that is nearer to failing must reach the
-            limit, too.
+            limit, too. On a bounded scale, each end holds for any number of questions.
 
     Raises:
         NotComparable: The system was not scored by the evaluator as configured now, or its
@@ -60,6 +68,7 @@ def evaluate_limit(
     by_metric = {(row["evaluator"], row["metric"]): row for row in rows.iter_rows(named=True)}
     for evaluator in {evaluator.name: evaluator for evaluator, _ in metrics}.values():
         require_scored(source, benchmark, [system], evaluator)
+    questions = load_question_index(source, benchmark) if confident else None
     results = []
     for evaluator, metric in metrics:
         row = by_metric.get((evaluator.name, metric.name))
@@ -69,6 +78,10 @@ def evaluate_limit(
                 f"{system!r} as configured now: run `scoreline run` first"
             )
         mean, low, high = (_number(row[name]) for name in ("mean", "ci_low", "ci_high"))
+        is_tested = metric.level == "sample" and all(map(math.isfinite, metric.bounds))
+        if questions is not None and is_tested and not math.isnan(mean):
+            names = (benchmark.name, system)
+            low, high = _exact_interval(source, questions, names, evaluator, metric)
         end = low if kind == "min" else high
         results.append(
             GateResult(
@@ -90,6 +103,25 @@ def evaluate_limit(
             )
         )
     return results
+
+
+def _exact_interval(
+    source: Source,
+    questions: QuestionIndex,
+    names: tuple[str, str],
+    evaluator: Evaluator,
+    metric: Metric,
+) -> tuple[float, float]:
+    """Return an interval of the mean, of which each end fails with at most 2.5 %.
+
+    The interval of the leaderboard is narrower, but holds only approximately.
+    """
+    benchmark, system = names
+    query = paired_scores(benchmark, evaluator.name, metric.name, system, system)
+    scores = source.fetch(*query).drop_nulls("one")
+    values = scores["one"].cast(pl.Float64).to_numpy()
+    clusters = questions.groups(scores["question"].to_numpy())
+    return exact_interval(sum_by_cluster(values[:, None], clusters), metric.bounds, LEVEL / 2)
 
 
 def _verdict(kind: Literal["min", "max"], limit: float, value: float) -> Verdict:

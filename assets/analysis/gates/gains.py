@@ -167,6 +167,7 @@ def judge(
     tests: Sequence[GainTest],
     tolerance: float,
     looks: Sequence[int] | None = None,
+    statements: int = 1,
 ) -> list[GateResult]:
     """Return the verdicts on all metrics of a gate, with p-values adjusted for their number (Holm).
 
@@ -177,9 +178,12 @@ def judge(
         tests: Their tests.
         tolerance: The acceptable loss.
         looks: The numbers of the looks of a sequential gate.
+        statements: The number of statements that share the level; see `count_statements`.
     """
-    losses = holm(np.array([test.loss_p for test in tests]))
-    gains = holm(np.array([test.gain_p for test in tests]))
+    losses, gains = (
+        np.minimum(1.0, statements * holm(np.array(each)))
+        for each in ([test.loss_p for test in tests], [test.gain_p for test in tests])
+    )
     results = []
     for at, ((evaluator, metric), paired, test) in enumerate(
         zip(metrics, scores, tests, strict=True)

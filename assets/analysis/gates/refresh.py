@@ -142,7 +142,10 @@ def _compare(
         for name in (system, baseline):
             _require_system(name, systems)
         evaluate = evaluate_sequential_gate if gate.sequential else evaluate_gate
-        yield from evaluate(warehouse, benchmark, system, baseline, metrics, gate.tolerance)
+        yield from evaluate(
+            *(warehouse, benchmark, system, baseline, metrics, gate.tolerance),
+            statements=benchmark.statements,
+        )
     except NotComparable as error:
         names = (benchmark.name, system, baseline)
         yield from _not_comparable(names, metrics, "regression", gate.tolerance, str(error))

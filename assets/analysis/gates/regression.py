@@ -37,6 +37,8 @@ def evaluate_gate(
     baseline: str,
     metrics: Sequence[tuple[Evaluator, Metric]],
     tolerance: float = 0.0,
+    *,
+    statements: int = 1,
 ) -> list[GateResult]:
     """Compare a system with a baseline, question by question.
 
@@ -56,6 +58,8 @@ def evaluate_gate(
         baseline: The system to compare it with.
         metrics: The sample metrics to compare.
         tolerance: The acceptable loss, on the metric's scale.
+        statements: The number of statements that share the level: those of a run are corrected for
+            all statements of the report's pages.
 
     Raises:
         NotComparable: The systems have different questions, configurations or judges, or their
@@ -64,7 +68,8 @@ def evaluate_gate(
     scores = load_comparable_scores(source, benchmark, system, baseline, metrics)
     family = sum(len(each.values) > 0 for each in scores)
     tests = [run_tests(each, tolerance, family) for each in scores]
-    return judge((benchmark.name, system, baseline), metrics, scores, tests, tolerance)
+    names = (benchmark.name, system, baseline)
+    return judge(names, metrics, scores, tests, tolerance, statements=statements)
 
 
 def run_tests(paired: PairedScores, tolerance: float, family: int) -> GainTest:

@@ -34,6 +34,8 @@ def evaluate_sequential_gate(
     baseline: str,
     metrics: Sequence[tuple[Evaluator, Metric]],
     tolerance: float = 0.0,
+    *,
+    statements: int = 1,
 ) -> list[GateResult]:
     """Compare a system with a baseline, and count this as a look unless nothing has changed.
 
@@ -50,6 +52,7 @@ def evaluate_sequential_gate(
         baseline: The system to compare it with.
         metrics: The sample metrics to compare.
         tolerance: The acceptable loss, on the metric's scale. It may change between looks.
+        statements: As for `evaluate_gate`.
 
     Raises:
         NotComparable: The systems have different questions, configurations or judges, their scores
@@ -66,7 +69,7 @@ def evaluate_sequential_gate(
             for (evaluator, metric), paired in zip(metrics, scores, strict=True)
         ]
 
-    return _judge(names, metrics, scores, warehouse.write(record), tolerance)
+    return _judge(names, metrics, scores, warehouse.write(record), tolerance, statements)
 
 
 def report_sequential_gate(
@@ -76,6 +79,8 @@ def report_sequential_gate(
     baseline: str,
     metrics: Sequence[tuple[Evaluator, Metric]],
     tolerance: float = 0.0,
+    *,
+    statements: int = 1,
 ) -> list[GateResult]:
     """Return the verdicts at the last look, without another look.
 
@@ -86,6 +91,7 @@ def report_sequential_gate(
         baseline: As for `evaluate_sequential_gate`.
         metrics: As for `evaluate_sequential_gate`.
         tolerance: As for `evaluate_sequential_gate`.
+        statements: As for `evaluate_sequential_gate`.
 
     Raises:
         NotComparable: As for `evaluate_sequential_gate`, or there was no look at a metric.
@@ -102,7 +108,7 @@ def report_sequential_gate(
                 "`scoreline run` first"
             )
         looks.append(look)
-    return _judge(names, metrics, scores, looks, tolerance)
+    return _judge(names, metrics, scores, looks, tolerance, statements)
 
 
 def _load_scores(
@@ -127,6 +133,7 @@ def _judge(
     scores: Sequence[PairedScores],
     looks: Sequence[Look | None],
     tolerance: float,
+    statements: int,
 ) -> list[GateResult]:
     family = sum(look is not None for look in looks)
     tests = [
@@ -134,7 +141,7 @@ def _judge(
         for look, paired in zip(looks, scores, strict=True)
     ]
     numbers = [0 if look is None else look.look for look in looks]
-    return judge(names, metrics, scores, tests, tolerance, numbers)
+    return judge(names, metrics, scores, tests, tolerance, numbers, statements)
 
 
 def run_tests(look: Look, reach: float, tolerance: float, family: int) -> GainTest:

@@ -161,7 +161,8 @@ def metric_title(row: Row) -> str:
 def metric_table(data: BenchmarkData, evaluator: str, metric: str) -> Row:
     """Return the first systems of a benchmark with their means by one metric."""
     rows = metric_rows(data, evaluator, metric)
-    best = best_systems(rows)
+    # The statements of the first page are about the metric that ranks the systems.
+    best = best_systems(rows) if (evaluator, metric) == data.shown_metrics[0] else []
     low, high = metric_scale(rows)
     return {
         "title": metric_title(rows[0]),

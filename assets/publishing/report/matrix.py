@@ -45,7 +45,7 @@ def matrix_cells(
             "mark": "best"
             if row["system"] == winner
             else "tied"
-            if is_compared and winner is None and row["tied_with_best"] == 1
+            if is_compared and winner is None and row["mark"] == "tied"
             else "",
             "rank": row["rank"],
             **_describe_change(changed.get(row["system"]), row),

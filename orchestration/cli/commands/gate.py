@@ -280,8 +280,10 @@ def _compare(
     for gate in benchmark.gates:
         if gate.sequential and (gate.system, gate.baseline) == (system, baseline):
             selected = select_metrics(benchmark, options.metrics or gate.metrics)
+            names = (system, baseline)
             results = report_sequential_gate(
-                copy, benchmark, system, baseline, selected, options.tolerance
+                *(copy, benchmark, *names, selected, options.tolerance),
+                statements=benchmark.statements,
             )
             looks = max((each.look or 0 for each in results), default=0)
             say(

@@ -85,7 +85,7 @@ def test_means_worse_than_their_threshold(done: Workshop) -> None:
     found = problems(done, "below_threshold").filter(evaluator="classification", metric="accuracy")
     assert found.select("system", "severity").rows() == [("half", "high"), ("poor", "high")]
     assert found["value"].to_list() == pytest.approx([19 / 40, 20 / 40])
-    assert "; significant: the interval is" in found["message"][0]
+    assert "; significant (adjusted p = 0.0" in found["message"][0]
     primary = {("classification", "accuracy"), ("document_retrieval", "recall_at_5")}
     every = problems(done, "below_threshold")
     # A metric that is not primary follows the primary one, unless the configuration names it.
@@ -114,25 +114,26 @@ def test_problems_of_a_system_and_evaluator_are_one_group(done: Workshop) -> Non
 
 def test_a_mean_within_the_noise_is_not_certain(done: Workshop) -> None:
     lenient = replace(done.project.benchmarks["trial"], thresholds={"classification.accuracy": 0.6})
-    done.warehouse.fetch("SELECT 1")
+    kept = done.warehouse.fetch("SELECT * FROM leaderboard WHERE benchmark = 'trial'")
     with done.warehouse.transaction() as transaction:
-        transaction.execute("UPDATE leaderboard SET threshold = 0.6 WHERE metric = 'accuracy'")
+        transaction.execute(
+            "UPDATE leaderboard SET threshold = 0.6, threshold_p = 0.05 WHERE metric = 'accuracy'"
+        )
     refresh_problems(done.warehouse, [lenient])
     found = problems(done, "below_threshold").filter(metric="accuracy", system="half")
     assert found["severity"].to_list() == ["medium"]
-    assert "not significant: the interval is" in found["message"][0]
-    with done.warehouse.transaction() as transaction:
-        transaction.execute("UPDATE leaderboard SET threshold = 0.75 WHERE metric = 'accuracy'")
+    assert "; not significant (adjusted p = 0.050); the interval is" in found["message"][0]
+    done.warehouse.replace("leaderboard", kept, where={"benchmark": "trial"})
     refresh_problems(done.warehouse, [done.project.benchmarks["trial"]])
 
 
-def test_few_scores_miss_no_threshold_for_certain(done: Workshop) -> None:
+def test_few_questions_and_metrics_without_a_test(done: Workshop) -> None:
     kept = done.warehouse.fetch("SELECT * FROM leaderboard WHERE benchmark = 'trial'")
     messages = []
     for clusters in (7.5, 12):
         with done.warehouse.transaction() as transaction:
             transaction.execute(
-                f"UPDATE leaderboard SET ci_method = 't', effective_clusters = {clusters} "
+                f"UPDATE leaderboard SET threshold_p = NULL, effective_clusters = {clusters} "
                 "WHERE metric = 'accuracy'"
             )
         refresh_problems(done.warehouse, [done.project.benchmarks["trial"]])
@@ -151,8 +152,8 @@ def test_few_scores_miss_no_threshold_for_certain(done: Workshop) -> None:
     assert "rests on 1 independent question or cluster: with fewer than 30, " in message
     done.warehouse.replace("leaderboard", kept, where={"benchmark": "trial"})
     refresh_problems(done.warehouse, [done.project.benchmarks["trial"]])
-    assert messages[::2] == ["medium", "high"]
-    assert "; too few questions to be significant: the interval is" in messages[1]
+    assert messages[::2] == ["medium", "medium"]
+    assert "; no test holds for this metric; the interval is" in messages[1]
 
 
 def test_variants_that_flip(done: Workshop) -> None:

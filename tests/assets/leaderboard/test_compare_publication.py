@@ -77,11 +77,14 @@ def test_only_systems_with_other_predictions_are_adjusted_for(published: Worksho
     published.run()
     row = since_first(published, metrics=METRICS[:1]).results.filter(pl.col("system") == "poor")
     assert row["p_adjusted"].to_list() == row["p_value"].to_list()
+    # The first publication since then has half of the level, the second one a sixth.
+    assert row["p_page"][0] == pytest.approx(min(1.0, 2 * row["p_adjusted"][0]))
     # Two systems with other predictions: Holm doubles the smaller p-value.
     published.with_prediction("good", 0, cited_sentence_ids=["S9"])
     published.run()
     both = since_first(published, metrics=METRICS[:1]).results.sort("p_value")
     assert both["p_adjusted"][0] == pytest.approx(2 * both["p_value"][0])
+    assert both["p_page"][0] == pytest.approx(min(1.0, 6 * both["p_adjusted"][0]))
 
 
 def test_questions_that_flipped_with_both_answers(published: Workshop) -> None:

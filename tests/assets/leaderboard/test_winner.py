@@ -19,6 +19,8 @@ def leaderboard(ranked: Ranked, **changes: Any) -> list[dict[str, Any]]:
     return [
         {
             "system": chr(ord("a") + at),
+            "slice": "all",
+            "mark": _mark(ranked, rank, tied),
             "evaluator": "citation",
             "metric": "f1",
             "best": "high",
@@ -33,6 +35,29 @@ def leaderboard(ranked: Ranked, **changes: Any) -> list[dict[str, Any]]:
         }
         for at, (rank, tied) in enumerate(ranked)
     ]
+
+
+def _mark(ranked: Ranked, rank: int | None, tied: int | None) -> str | None:
+    """Return the mark of a system: it wins if all others are worse."""
+    if rank is None or tied is None or sum(each[0] is not None for each in ranked) == 1:
+        return None
+    others = [each[1] for each in ranked if each[0] not in (None, rank)]
+    has_won = rank == 1 and sum(each[0] == 1 for each in ranked) == 1 and set(others) == {0}
+    return "best" if has_won else "tied" if tied else "worse"
+
+
+def test_exploratory_rows_have_neither_a_winner_nor_marks() -> None:
+    # By the comparisons of the slice alone, a is significantly better than b.
+    rows = leaderboard([(1, 1), (2, 0)], slice="lang=de", mark=None)
+    assert (best_systems(rows), find_winner(rows)) == ([], None)
+    assert describe_winner(rows) == (
+        "No marks on lang=de: slices are exploratory, because among many of them some differ by "
+        "chance."
+    )
+    assert describe_winner(leaderboard([(1, 1), (2, 0)], mark=None)) == (
+        "No marks for citation.f1: metrics that are not primary are exploratory, because among "
+        "many of them some differ by chance."
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaluators.statistics.mean_bounds import mean_above_p, mean_bounds
+from evaluators.statistics.clusters import Groups, sum_by_cluster
+from evaluators.statistics.mean_bounds import (
+    exact_interval,
+    mean_above_p,
+    mean_bounds,
+    misses_p,
+)
 
 LEVEL = 0.05
 
@@ -112,3 +118,44 @@ def test_losses_in_the_largest_clusters_are_covered() -> None:
         lost = (sizes > 30) & (generator.random(40) < 0.2 * 1035 / 570)
         wrong += mean_above_p(np.where(lost, -sizes, 0.0), sizes, 1.0, -0.2) <= LEVEL
     assert wrong / 400 < 0.08
+
+
+@pytest.mark.parametrize(
+    ("passes", "n", "limit"), [(2, 3, 0.95), (40, 50, 0.9), (0, 5, 0.3), (0, 1, 0.2)]
+)
+def test_a_missed_threshold_of_passes_and_failures_has_the_binomial_p(
+    passes: int, n: int, limit: float
+) -> None:
+    values = np.r_[np.ones(passes), np.zeros(n - passes)][:, None]
+    expected = stats.binom.cdf(passes, n, limit)
+    (p,) = misses_p(sum_by_cluster(values, Groups()), limit, "high", (0.0, 1.0))
+    assert p == pytest.approx(expected, rel=1e-6)
+    # Where low is best, failures are what passes were.
+    (mirrored,) = misses_p(sum_by_cluster(1 - values, Groups()), 1 - limit, "low", (0.0, np.inf))
+    assert mirrored == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_threshold_is_tested_where_the_best_value_is_known() -> None:
+    data = sum_by_cluster(np.array([[0.2, 0.9, np.nan], [0.4, 0.8, np.nan]]), Groups())
+    assert misses_p(data, 0.5, "high", (0.0, 1.0))[1] == 1.0
+    assert np.isnan(misses_p(data, 0.5, "high", (0.0, 1.0))[2])
+    assert np.isnan(misses_p(data, 0.5, "high", (0.0, np.inf))).all()
+
+
+def test_the_exact_interval_of_a_pass_rate_is_clopper_and_pearsons() -> None:
+    data = sum_by_cluster(np.r_[np.ones(7), np.zeros(3)][:, None], Groups())
+    assert exact_interval(data, (0.0, 1.0), 0.025) == pytest.approx(
+        (stats.beta.ppf(0.025, 7, 4), stats.beta.ppf(0.975, 8, 3)), abs=1e-6
+    )
+    low, high = exact_interval(sum_by_cluster(np.array([[1.0]]), Groups()), (0.0, 1.0), 0.025)
+    assert (low, high) == (pytest.approx(0.025, abs=1e-6), 1.0)
+
+
+@pytest.mark.parametrize("n", [3, 10, 40])
+def test_a_threshold_at_the_truth_is_missed_in_at_most_five_percent(n: int) -> None:
+    draw = np.random.default_rng(n)
+    # Rare failures among high scores, the worst case for intervals; clusters of two.
+    fails = np.repeat(draw.random((n, 400)) < 0.05, 2, axis=0)
+    values = np.where(fails, 0.0, draw.uniform(0.8, 1.0, size=fails.shape))
+    data = sum_by_cluster(values, Groups(np.arange(n).repeat(2)))
+    assert (misses_p(data, 0.95 * 0.9, "high", (0.0, 1.0)) < 0.05).mean() <= 0.05

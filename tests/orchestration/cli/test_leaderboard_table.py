@@ -24,6 +24,7 @@ def row(system: str, evaluator: str, rank: int | None) -> dict[str, Any]:
         "rank_low": rank,
         "rank_high": rank,
         "tied_with_best": None if rank is None else int(rank == 1),
+        "mark": {None: None, 1: "best"}.get(rank, "worse"),
         "is_primary": 1,
         "is_headline": int(evaluator == "telling"),
         "position": 2 - int(evaluator == "telling"),
@@ -64,9 +65,11 @@ def test_ranges_marks_and_coverage_are_those_of_each_metric(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     rows = [row("a", "telling", 1), row("b", "telling", 2), row("c", "telling", 3)]
-    rows[1] |= {"tied_with_best": 1, "rank_low": 1}
+    rows[0] |= {"mark": "tied"}
+    rows[1] |= {"mark": "tied", "tied_with_best": 1, "rank_low": 1}
     other = [row("a", "tied", 1), row("b", "tied", 2), row("c", "tied", None)]
-    other[1] |= {"tied_with_best": 1, "n_scored": 2}
+    other[0] |= {"mark": "tied"}
+    other[1] |= {"mark": "tied", "tied_with_best": 1, "n_scored": 2}
     other[2] |= {"n_not_applicable": 3}
     write_leaderboards([*rows, *other], "table")
     printed = capsys.readouterr().out
@@ -79,6 +82,16 @@ def test_ranges_marks_and_coverage_are_those_of_each_metric(
         "No winner on telling.m: 3 questions are too few for any significant difference between "
         "a (1.000) and b (0.500)."
     ) in printed
+
+
+def test_n_counts_questions_and_not_the_answers_that_a_metric_of_the_set_counts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    of_set = [{**row(system, "whole", at), "n": 12} for at, system in enumerate("ab", 1)]
+    rows = [row("a", "telling", 1), row("b", "telling", 2), *of_set]
+    write_leaderboards(rows, "table")
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert any(line.startswith("1 a ") and line.endswith(" 3") for line in lines), lines
 
 
 def test_chance_level_stands_beside_the_interval(capsys: pytest.CaptureFixture[str]) -> None:

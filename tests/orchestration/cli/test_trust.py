@@ -63,6 +63,14 @@ def test_too_few_questions(done_project: Path) -> None:
 NO_VALUE = (
     "not comparable: it has no value for one of the systems, or none without some of the questions."
 )
+ALONE = (
+    "a is better than b by 0.100{} on {}, but not significantly among all statements of the "
+    "report (adjusted p = 0.060; alone p = 0.030){}."
+)
+EXPLORATORY = (
+    "a is significantly better than b by 0.100{} on {} (adjusted p below 0.001){}; "
+    "exploratory: not corrected for other metrics and slices."
+)
 SAID = {
     "metric": "citation.f1",
     "best": "high",
@@ -72,6 +80,7 @@ SAID = {
     "ci_low": 0.036,
     "ci_high": 0.152,
     "p_adjusted": 1e-12,
+    "p_page": 2e-12,
     "verdict": "better",
     "detectable_difference": None,
 }
@@ -85,8 +94,16 @@ SAID = {
             "a is significantly better than b by 0.100{} on {} (adjusted p below 0.001){}.",
         ),
         (
-            {"difference": 0.0, "verdict": "tied", "p_adjusted": 0.5},
+            {"difference": 0.0, "verdict": "tied", "p_page": 0.5},
             "no significant difference between a and b on {1}: it is 0.000{0}, {3}{2}.",
+        ),
+        (
+            {"p_adjusted": 0.03, "p_page": 0.06},
+            ALONE,
+        ),
+        (
+            {"p_page": None},
+            EXPLORATORY,
         ),
         (
             {"difference": None, "verdict": "not_enough_data"},
@@ -117,7 +134,7 @@ def test_sentences_say_what_is_seen(changed: dict[str, Any], sentence: str) -> N
 def test_a_difference_beyond_the_scale_is_not_named(
     detectable: float, largest: float | None, words: str
 ) -> None:
-    row = SAID | {"verdict": "tied", "p_adjusted": 0.5, "detectable_difference": detectable}
+    row = SAID | {"verdict": "tied", "p_page": 0.5, "detectable_difference": detectable}
     sentence = describe_comparison(row, "a", "b", largest)
     assert sentence.endswith(
         f"(difference +0.100, adjusted p = 0.500); {words} probably not detectable with so few "
@@ -133,7 +150,7 @@ def test_compare_knows_the_scale(done_project: Path) -> None:
 
 
 def test_sentences_without_an_interval() -> None:
-    row = SAID | {"verdict": "tied", "p_adjusted": 0.06, "n_clusters": 5, "ci_low": None}
+    row = SAID | {"verdict": "tied", "p_page": 0.06, "n_clusters": 5, "ci_low": None}
     sentence = describe_comparison(row, "a", "b")
     assert sentence.endswith(
         "it is 0.100, adjusted p = 0.060; no variation seen between the 5 clusters of questions."

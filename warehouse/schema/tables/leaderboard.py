@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warehouse.schema.table import Column, Group, Rule, Table, required, shared
-from warehouse.schema.tables.pairwise import PAIRWISE
+from warehouse.schema.tables.pairwise import COMPARISONS, PAIRWISE
 
 CI_LOW = Column("ci_low", "DOUBLE", "The lower end of the 95 % confidence interval of the mean.")
 CI_HIGH = Column("ci_high", "DOUBLE", "The upper end of the 95 % confidence interval of the mean.")
@@ -144,6 +144,15 @@ LEADERBOARD = Table(
             among=(0, 1),
         ),
         Column(
+            "mark",
+            "VARCHAR",
+            "The mark of the report, by `p_page` of the comparisons: `best` if significantly "
+            "better than every other system, `worse` if some system is significantly better, "
+            "otherwise `tied`. Null on slices and for metrics that are neither primary nor the "
+            "headline: these are exploratory.",
+            among=("best", "tied", "worse"),
+        ),
+        Column(
             "threshold",
             "DOUBLE",
             "The threshold for the mean that the benchmark sets; null without one.",
@@ -153,6 +162,15 @@ LEADERBOARD = Table(
             "INTEGER",
             "1 if the mean passes the threshold, otherwise 0; null without a threshold.",
             among=(0, 1),
+        ),
+        Column(
+            "threshold_p",
+            "DOUBLE",
+            "The p-value of the hypothesis that the true mean passes the threshold, adjusted for "
+            "all thresholds of the benchmark (Holm) and all statements of the report's pages. Null "
+            "on slices, without such a threshold, and where no test holds.",
+            least=0,
+            most=1,
         ),
         Column(
             "gate",
@@ -191,6 +209,13 @@ LEADERBOARD = Table(
             "primary metrics in the order of the configuration, all others.",
             least=1,
         ),
+        Column(
+            "n_statements",
+            "BIGINT",
+            "The number of statements of the report's pages, among which the 5 % of errors are "
+            "shared; `mark` and `threshold_p` are corrected for it.",
+            least=1,
+        ),
         *shared("signature"),
         PUBLISHED_AT,
     ),
@@ -220,51 +245,6 @@ LEADERBOARD = Table(
             "a system that is tied with the best may be the first",
             "tied_with_best = 1 AND rank_low > 1",
             blocks=False,
-        ),
-    ),
-)
-
-COMPARISONS = Table(
-    name="comparisons",
-    one_row="One row is a paired comparison of two systems by one metric: every pair for primary "
-    "metrics on all questions, otherwise the pairs with the best system and with the baselines of "
-    "gates, and those with a `p_interaction`. `scoreline compare` computes all others.",
-    key=("benchmark", "slice", "metric", "evaluator", "system_a", "system_b"),
-    columns=(
-        *shared("benchmark", "slice", "metric", "evaluator"),
-        required("system_a", "VARCHAR", "The first system."),
-        required("system_b", "VARCHAR", "The second system."),
-        required("n_pairs", "BIGINT", "The questions on which both systems are scored."),
-        required("n_clusters", "BIGINT", "The number of independent clusters of these questions."),
-        Column("difference", "DOUBLE", "The mean difference of the scores, a minus b."),
-        Column("ci_low", "DOUBLE", "The lower end of the 95 % interval of the difference."),
-        Column("ci_high", "DOUBLE", "The upper end of the 95 % interval of the difference."),
-        Column("p_value", "DOUBLE", "The p-value of the difference."),
-        Column(
-            "p_adjusted",
-            "DOUBLE",
-            "The p-value adjusted for all pairs of systems, stored or not (Holm).",
-        ),
-        required(
-            "verdict",
-            "VARCHAR",
-            "The result for a: `better`, `worse`, `tied`, or `not_enough_data` if no answers to so "
-            "few questions can be significant.",
-        ),
-        Column(
-            "detectable_difference",
-            "DOUBLE",
-            "The smallest difference that so many pairs detect with a power of 80 %; null without "
-            "variation, and if no answers to so few questions can be significant.",
-        ),
-        Column(
-            "p_interaction",
-            "DOUBLE",
-            "For a slice with the reverse of the overall order: the p-value of the hypothesis that "
-            "the difference is the same on all other questions, adjusted for all slices and pairs "
-            "(Benjamini-Hochberg); otherwise null.",
-            least=0,
-            most=1,
         ),
     ),
 )

@@ -21,7 +21,8 @@ V_LEADERBOARD = Table(
         Column(
             "best_or_tied_by",
             "VARCHAR[]",
-            "The evaluators by which no system is significantly better; null: none.",
+            "The evaluators by which no system is significantly better, by each metric and slice "
+            "alone (`tied_with_best`); null: none.",
         ),
         Column(
             "gate",

@@ -47,7 +47,8 @@ WHERE l.benchmark IN ({benchmarks}) AND l.evaluator = 'rubric_combined'
 VERDICTS = """
 SELECT benchmark, metric, system_a, system_b, verdict
 FROM comparisons
-WHERE benchmark IN ({benchmarks}) AND slice = 'all' AND verdict IN ('better', 'worse')
+WHERE benchmark IN ({benchmarks}) AND slice = 'all' AND p_page < 0.05
+    AND verdict IN ('better', 'worse')
     AND (evaluator, metric)
         IN (('rubric_judge', 'answer_score'), ('evidence_overlap', 'evidence_recall'))
 """

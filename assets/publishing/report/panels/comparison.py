@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 COMPARISONS = """
 SELECT c.benchmark, c.evaluator, c.metric, c.system_a, c.system_b, c.n_pairs, c.difference,
-    c.ci_low, c.ci_high, c.p_adjusted, c.verdict, c.detectable_difference
+    c.ci_low, c.ci_high, c.p_page, c.detectable_difference,
+    CASE WHEN c.p_page < 0.05 OR c.verdict = 'not_enough_data' THEN c.verdict ELSE 'tied' END
+        AS verdict
 FROM comparisons AS c
 INNER JOIN metrics AS m USING (evaluator, metric)
 WHERE c.benchmark IN ({benchmarks}) AND c.slice = 'all' AND m.is_primary = 1
@@ -22,7 +24,7 @@ ORDER BY c.evaluator, c.metric, c.system_a, c.system_b
 """
 
 VALUES = (
-    *("n_pairs", "difference", "ci_low", "ci_high", "p_adjusted", "verdict"),
+    *("n_pairs", "difference", "ci_low", "ci_high", "p_page", "verdict"),
     "detectable_difference",
 )
 

@@ -13,7 +13,7 @@ from assets.publishing.report.panel import ALL, BenchmarkData, Content, Panel
 COLUMNS = (
     *("system", "metric", "mean", "n", "n_scored", "n_not_applicable", "n_undefined"),
     *("n_parse_failure", "n_judge_error", "n_target_error", "coverage", "bound_low", "bound_high"),
-    *("ci_low", "ci_high", "ci_method", "rank", "rank_low", "rank_high", "tied_with_best"),
+    *("ci_low", "ci_high", "ci_method", "rank", "rank_low", "rank_high", "mark"),
     *("passes", "chance", "n_not_asked", "n_common", "common_mean", "is_best"),
 )
 """The columns of the leaderboard in the page; systems and metrics are indexes there, and `is_best`
@@ -59,7 +59,7 @@ def slice_rows(data: BenchmarkData, slice_name: str) -> list[list[Any]]:
     """Return the leaderboard of a slice as rows of `COLUMNS`."""
     systems = {system: at for at, system in enumerate(data.systems)}
     rows = data.rows_of_slice[slice_name]
-    ranks = rows.select("system", "rank", "tied_with_best").to_dicts()
+    ranks = rows.select("system", "rank", "mark").to_dicts()
     names = list(zip(rows["evaluator"], rows["metric"], strict=True))
     by_metric: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for name, row in zip(names, ranks, strict=True):

@@ -252,7 +252,7 @@ def many_cards(benchmarks: int, systems: int) -> list[dict[str, Any]]:
         {
             "system": name,
             "rank": at + 1,
-            "tied_with_best": int(at == 0),
+            "mark": "worse" if at else "best",
             "mean": 1 - at / systems,
             "best": "high",
         }

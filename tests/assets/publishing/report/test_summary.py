@@ -13,7 +13,8 @@ from assets.publishing.report.verdicts import MAX_LISTED, summarise_changes, sum
 
 def row(system: str, rank: int | None, tied: int, mean: float | None = 0.5) -> dict[str, Any]:
     """Return a row of the leaderboard by the headline metric."""
-    known = {"rank": rank, "tied_with_best": tied, "mean": mean, "best": "high"}
+    mark = None if rank is None else "tied" if tied else "worse"
+    known = {"rank": rank, "mark": mark, "mean": mean, "best": "high"}
     return {"system": system, **known}
 
 
@@ -22,7 +23,8 @@ def marks(*rows: dict[str, Any]) -> dict[str, str]:
 
 
 def test_cells_mark_the_winner_or_who_is_tied_with_the_first() -> None:
-    assert marks(row("a", 1, 1), row("b", 2, 0), row("c", 3, 0)) == {"a": "best", "b": "", "c": ""}
+    winner = {**row("a", 1, 1), "mark": "best"}
+    assert marks(winner, row("b", 2, 0), row("c", 3, 0)) == {"a": "best", "b": "", "c": ""}
     tied = marks(row("a", 1, 1), row("b", 2, 1), row("c", 3, 0))
     assert tied == {"a": "tied", "b": "tied", "c": ""}
     assert marks(row("a", 1, 1)) == {"a": ""}

@@ -69,7 +69,7 @@ function metricTable(metric, rows, options) {
       { title: "Common mean", value: (row) => row.common_mean, cell: (row) => number(row.common_mean), numeric: true, hint: `mean over the ${count(rows[0].n_common)} questions that all systems were asked; it determines the rank` });
   if (passing)
     columns.push({ title: `Threshold ${number(metric.threshold, 2)}`, value: (row) => row.passes, cell: (row) => (row.passes === null ? "–" : row.passes ? "passes" : el("span", { class: "warn" }, "fails")), first: "desc" });
-  return sortableTable(columns, rows, { ...options, caption: `${metric.summary}${commonText(rows)}` });
+  return sortableTable(columns, rows, { ...options, caption: `${metric.summary} ${marksText(options.slice, rows)}${commonText(rows)}` });
 }
 
 const MAX_CHART = { metrics: 8, systems: 30 };
@@ -90,7 +90,7 @@ function chartRow(row, rows) {
   const hasThreshold = row.of.threshold !== null && row.of.threshold >= low && row.of.threshold <= high;
   return {
     system: row.name, metric: row.of.title, mean: row.mean, rank: row.rank,
-    tied: row.tied_with_best === 1 ? "tied with the best" : "",
+    tied: row.mark === "tied" ? "tied with the best" : "",
     low: row.ci_low, high: row.ci_high, from: row.ci_low ?? row.mean, to: row.ci_high ?? row.mean,
     scale_low: low, scale_high: high, bound_low: row.bound_low ?? row.mean, bound_high: row.bound_high ?? row.mean,
     threshold: hasThreshold ? row.of.threshold : low, has_threshold: hasThreshold,
@@ -123,6 +123,14 @@ function drawLeaderboard(metrics, rows, systems, slice) {
   place.setAttribute("aria-label", `Chart. ${caption} ${values.slice(0, MAX_CHART.systems).join(", ")}.`);
   clearTimeout(nextDrawing);
   if (place.dataset.drawn) nextDrawing = setTimeout(() => draw(place), PAUSE);
+}
+
+// Which systems are marked, or why none is: among many slices and metrics, some differ by chance.
+function marksText(slice, rows) {
+  const because = "are exploratory and have no marks, because among many of them some differ by chance.";
+  if (slice !== "all") return `Slices ${because}`;
+  if (rows.length > 1 && rows.every((row) => row.mark === null && row.rank_low !== null)) return `Metrics that are not primary ${because}`;
+  return "Values in bold are the best, where at least one system is significantly worse.";
 }
 
 // On how many questions the ranks rest, if systems were asked different ones.
@@ -171,7 +179,7 @@ function shownMetricsTable(metrics, rows, options) {
     })),
     { title: "Failed", value: (system) => system.failed, cell: (system) => warned(count(system.failed), system.failed), numeric: true, first: "desc" },
   ];
-  const caption = "Primary metrics. Values in bold are the best, where at least one system is significantly worse. Below a mean: its 95 % interval, and how many of the applicable samples have a score, if not all." + commonText(rows.filter((row) => row.metric === HEADLINE?.at));
+  const caption = `Primary metrics. ${marksText(options.slice, rows)} Below a mean: its 95 % interval, and how many of the applicable samples have a score, if not all.` + commonText(rows.filter((row) => row.metric === HEADLINE?.at));
   const ordered = sorted([...systems.values()], (system) => PAGE.order.indexOf(system.name));
   return sortableTable(columns, ordered, { ...options, caption });
 }
@@ -192,7 +200,7 @@ function startLeaderboard() {
     const metrics = metric ? [metric] : SHOWN;
     const own = rows.filter((row) => metrics.includes(row.of));
     const onOrder = (found) => drawLeaderboard(metrics, own, found.map((row) => row.name), slice);
-    const options = { sort: 0, header: 1, label: "leaderboard", empty: nothingFound(filter, "system"), onOrder };
+    const options = { slice, sort: 0, header: 1, label: "leaderboard", empty: nothingFound(filter, "system"), onOrder };
     box.replaceChildren(metric ? metricTable(metric, own, options) : shownMetricsTable(SHOWN, own, options));
   }
 

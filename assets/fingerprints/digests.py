@@ -24,10 +24,10 @@ GATES = "gates"
 UNSETTLED = "unsettled"
 """Begins the fingerprint of scores of which some are to be tried again."""
 
-_AGGREGATION_VERSION = 3
+_AGGREGATION_VERSION = 4
 """Increased when the same scores give another leaderboard."""
 
-_GATES_VERSION = 1
+_GATES_VERSION = 2
 """Increased when the same scores give other verdicts."""
 
 

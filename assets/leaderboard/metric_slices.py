@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from assets.leaderboard.aggregate import RANK_KEY, SIGNIFICANT_DIGITS
+from assets.leaderboard.aggregate import RANK_KEY, SAME
 from evaluators.statistics.clusters import ClusterSums, Groups, Independence, sum_by_cluster
 from evaluators.statistics.comparisons import compare, every_pair
 from evaluators.statistics.intervals import Interval, uncertainty
-from evaluators.statistics.ranks import rank_sets
+from evaluators.statistics.ranks import count_beaten, rank_sets
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ UNCERTAINTY_SCHEMA = {
     "ci_method": pl.String,
     "n_clusters": pl.Int64,
     "effective_clusters": pl.Float64,
-    **dict.fromkeys(("rank_low", "rank_high"), pl.Int32),
+    **dict.fromkeys(("rank_low", "rank_high", "beats"), pl.Int32),
 }
 """The columns of `MetricSlice.uncertainty`."""
 
@@ -115,6 +115,7 @@ class MetricSlices:
         # A single cluster allows no statement.
         is_ranked = np.isfinite(sums.means) & (sums.clusters > 1)
         ranks = rank_sets(self.outcomes, is_ranked, len(self.slices))
+        beaten = count_beaten(self.outcomes, is_ranked, len(self.slices))
         return self._to_frame(
             np.arange(len(self.slices)).repeat(self.n_systems),
             {
@@ -125,8 +126,9 @@ class MetricSlices:
                 "ci_method": pl.Series(methods.tolist(), dtype=pl.String),
                 "n_clusters": clusters,
                 "effective_clusters": numbers[3],
-                "rank_low": _rank_column(ranks.low),
-                "rank_high": _rank_column(ranks.high),
+                "rank_low": _rank_column(ranks.low, is_ranked),
+                "rank_high": _rank_column(ranks.high, is_ranked),
+                "beats": _rank_column(beaten, is_ranked),
             },
             UNCERTAINTY_SCHEMA,
         )
@@ -224,9 +226,10 @@ class MetricSlices:
         if self.slices[0].stores_all:
             return np.ones(len(self._pairs), dtype=np.bool_)
         means = self._ranking_means()
-        rounded = pl.Series(means.ravel()).round_sig_figs(SIGNIFICANT_DIGITS).to_numpy()
-        gain = (rounded if self.metric.best == "high" else -rounded).reshape(means.shape)
-        best = np.where(np.isnan(gain), -np.inf, gain).argmax(axis=1)
+        sign = 1.0 if self.metric.best == "high" else -1.0
+        gain = np.where(np.isnan(means), -np.inf, sign * means)
+        size = np.abs(np.nan_to_num(means)).max(axis=1, initial=1.0, keepdims=True)
+        best = (gain >= gain.max(axis=1, keepdims=True) - SAME * size).argmax(axis=1)
         is_kept = np.array(
             [[system in each.baselines for system in each.systems] for each in self.slices],
             dtype=np.bool_,
@@ -309,7 +312,7 @@ class MetricSlices:
         )
 
 
-def _rank_column(ranks: Integers) -> pl.Series:
-    """Return ranks, null for 0."""
-    known = np.where(ranks == 0, np.nan, ranks)
+def _rank_column(numbers: Integers, is_ranked: Booleans) -> pl.Series:
+    """Return numbers, null for systems without a rank."""
+    known = np.where(is_ranked, numbers, np.nan)
     return pl.Series(known, nan_to_null=True).cast(pl.Int32)

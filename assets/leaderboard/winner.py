@@ -31,16 +31,16 @@ def best_systems(rows: Sequence[Row]) -> list[str]:
 
 
 def find_winner(rows: Sequence[Row]) -> str | None:
-    """Return the system that is significantly better than all others; None without one.
+    """Return the system whose comparison with every other one is significant; None without one.
 
     Args:
-        rows: Rows of the leaderboard by one metric on one slice: system, rank and tied_with_best.
+        rows: Rows of the leaderboard by one metric on one slice: system, rank and beats.
     """
     ranked = [row for row in rows if row["rank"] is not None]
-    first = [row["system"] for row in ranked if row["rank"] == 1]
-    others = [row["tied_with_best"] for row in ranked if row["rank"] != 1]
-    has_won = len(first) == 1 and bool(others) and all(tied == 0 for tied in others)
-    return first[0] if has_won else None
+    first = [row for row in ranked if row["rank"] == 1]
+    rivals = len(ranked) - 1
+    has_won = len(first) == 1 and rivals > 0 and _count_beaten(ranked) == rivals
+    return first[0]["system"] if has_won else None
 
 
 def describe_winner(rows: Sequence[Row], write_name: Callable[[str], str] = str) -> str | None:
@@ -85,11 +85,13 @@ def _describe_tie(ranked: Sequence[Row], write: Callable[[Sequence[Row]], str]) 
         return f"the differences between {write(ranked)} cannot be tested"
     tied = [row for row in ranked if _is_tied(row)]
     if all(row["rank"] == 1 for row in tied):
-        return f"{write(tied)} are equal"
+        beaten = f"{_count_beaten(ranked)} of {len(ranked) - 1} others"
+        is_one = f"{write(tied)} is significantly better than {beaten}"
+        return is_one if len(tied) == 1 else f"{write(tied)} are equal"
     too_few = f"{_count_questions(ranked)} too few"
     clusters = max(row["n_clusters"] or 0 for row in ranked)
     pairs = len(ranked) * (len(ranked) - 1) // 2
-    # The smallest p-value of a sign-flip test, which Holm's adjustment multiplies by the number of
+    # The smallest p-value of a comparison, which Holm's adjustment multiplies by the number of
     # pairs; without `least_p`, so that `scoreline leaderboard` does without NumPy.
     if 2.0 ** (1 - clusters) * pairs >= LEVEL:
         return f"{too_few} for any significant difference between {write(tied)}"
@@ -97,6 +99,16 @@ def _describe_tie(ranked: Sequence[Row], write: Callable[[Sequence[Row]], str]) 
         return f"{write(tied)} are not significantly different"
     first = [row for row in tied if row["rank"] == 1]
     return f"{too_few} to tell {write(first)} from {write(tied[len(first) :])}"
+
+
+def _count_beaten(ranked: Sequence[Row]) -> int:
+    """Return how many systems the first is significantly better than, each in its own comparison.
+
+    Boards that were published before `beats` say only which ones are not tied with the best.
+    """
+    first = min(ranked, key=lambda row: row["rank"])
+    beats = first.get("beats")
+    return sum(row["tied_with_best"] == 0 for row in ranked) if beats is None else int(beats)
 
 
 def _count_questions(ranked: Sequence[Row]) -> str:

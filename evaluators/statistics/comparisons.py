@@ -27,6 +27,9 @@ _ROUNDING = 1e-13
 _SAME = 1e-9
 """On a scale without bounds, differences that vary less than this share of them are equal."""
 
+_TINY = 1e-280
+"""The squares of the differences of smaller numbers are 0."""
+
 LARGE = 500
 """In families of more pairs than this, only p-values below 0.05 are computed for all pairs."""
 
@@ -147,7 +150,7 @@ def compare(
     wanted = np.ones(len(pairs), dtype=np.bool_) if is_wanted is None else np.asarray(is_wanted)
     is_pass_fail = np.broadcast_to(np.asarray(pass_fail), values.shape[1])
     is_passes: Booleans = is_pass_fail[pairs[:, 0]] & is_pass_fail[pairs[:, 1]] & groups.alone
-    scale = _Scale.of(values, bounds)
+    scale = _Scale.of(values, bounds, is_pass_fail)
     whole = sum_by_cluster(values, groups) if np.isfinite(values).all() else None
     large = len(pairs) // max(1, families) > LARGE
     blocks = []
@@ -189,18 +192,22 @@ class _Scale(NamedTuple):
     is_bounded: Booleans
 
     @classmethod
-    def of(cls, values: Floats, bounds: tuple[float, float]) -> _Scale:
+    def of(cls, values: Floats, bounds: tuple[float, float], is_pass_fail: Booleans) -> _Scale:
         """Return the scale of each column; a bound that the metric lacks is the last number."""
         present = np.isfinite(values)
         low = np.where(present, values, np.inf).min(axis=0, initial=np.inf)
         high = np.where(present, values, -np.inf).max(axis=0, initial=-np.inf)
         slack = _ROUNDING * np.maximum(np.abs(low), np.abs(high))
         inside = (low >= bounds[0] - slack) & (high <= bounds[1] + slack)
+        lowest, highest = (
+            np.where(is_pass_fail, number, end if np.isfinite(end) else beyond)
+            for number, end, beyond in ((0.0, bounds[0], np.inf), (1.0, bounds[1], -np.inf))
+        )
         return cls(
-            np.minimum(low, bounds[0] if np.isfinite(bounds[0]) else np.inf),
-            np.maximum(high, bounds[1] if np.isfinite(bounds[1]) else -np.inf),
+            np.minimum(low, lowest),
+            np.maximum(high, highest),
             np.nan_to_num(np.maximum(np.abs(low), np.abs(high)), posinf=0.0),
-            inside & bool(np.isfinite(bounds).all()),
+            is_pass_fail | (inside & bool(np.isfinite(bounds).all())),
         )
 
 
@@ -255,12 +262,15 @@ def _compare_block(
     size = np.maximum(scale.size[a], scale.size[b])
     bounded = scale.is_bounded[a] & scale.is_bounded[b]
     width = np.maximum(scale.high[a], scale.high[b]) - np.minimum(scale.low[a], scale.low[b])
+    width = np.where(data.n > 0, width, 0.0)
     error = _without_rounding(data, np.where(bounded, width, 0.0), size)
     largest = np.maximum(data.counts.max(axis=0, initial=0.0), 1.0)
     spread = data.sums.max(axis=0, initial=0.0) - data.sums.min(axis=0, initial=0.0)
     reach = np.where(bounded, width, np.maximum(width, MARGIN * spread / largest))
     # Equal differences do not say what others there may be.
-    is_unknown = ~bounded & ~(error * np.sqrt(data.clusters) > _SAME * size)
+    least = np.maximum(_SAME * np.abs(np.nan_to_num(data.means)), _TINY)
+    varies = error * np.sqrt(data.clusters) > least
+    is_unknown = ~bounded & ~varies
     reach = np.where(is_unknown | (data.n == 0), 0.0, reach)
     test = paired_test(data.sums, data.counts, reach, pass_fail=passes)
     p = test.difference_p(wanted if large else None)
@@ -273,7 +283,8 @@ def _compare_block(
     least[which] = least_p(data.counts[:, which], bounded=bounded[which])
     low[is_unknown] = high[is_unknown] = np.nan
     least[is_unknown] = 1.0
-    reach[is_unknown] = np.inf
+    unseen = reach * largest * data.clusters / np.maximum(data.n, 1)
+    reach[is_unknown] = unseen[is_unknown] = np.inf
     return _Block(
         n=data.n.astype(np.int64),
         clusters=data.clusters,
@@ -281,7 +292,7 @@ def _compare_block(
         error=error,
         degrees=data.degrees_of_freedom,
         reach=reach,
-        unseen=reach * largest * data.clusters / np.maximum(data.n, 1),
+        unseen=unseen,
         size=size,
         low=low,
         high=high,

@@ -185,7 +185,7 @@ def find_zeros(
         value = function(here, open_)
         low[open_] = np.where(value <= 0, here, low[open_])
         high[open_] = np.where(value > 0, here, high[open_])
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             secant = (value - last_value[open_]) / (here - last[open_])
             slope[open_] = np.where(secant > 0, secant, slope[open_])
             moved = here - value / slope[open_]

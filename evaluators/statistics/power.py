@@ -46,8 +46,8 @@ def detectable_difference(
         pass_fail: Whether the differences are those of passes and failures.
 
     Returns:
-        NaN where no outcome could be significant, where no variation is seen, or where the
-        difference would be larger than the reach.
+        NaN where no outcome could be significant, or where no variation is seen. A difference above
+        the reach does not exist: none is detected with that power.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -71,10 +71,7 @@ def detectable_difference(
     high = np.where(passes, np.minimum(1.0, reach), reach)
     start = np.minimum((reach - target * spread * np.sqrt(count)) / count, high / 2)
     least_mean = find_zeros(excess, (np.zeros(len(which)), high), start, np.sqrt(count) / spread)
-    # One more question must differ, because their number is whole.
-    power = stdtrit(degrees[which], POWER) * error + np.where(passes, 1 / (2 * count), 0.0)
-    detected = least_mean + power
-    found[which] = np.where((detected <= reach) & (least_mean < high), detected, np.nan)
+    found[which] = least_mean + stdtrit(degrees[which], POWER) * error
     return found
 
 
@@ -141,3 +138,17 @@ def clusters_needed(
         enough = is_enough(middle)
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     return np.where(is_known, high, 0)
+
+
+def spread_ratio(degrees: Floats, quantile: float) -> Floats:
+    """Return a quantile of how far an estimated spread of normal numbers is from the true one.
+
+    Args:
+        degrees: The degrees of freedom of the estimate; 0 gives NaN.
+        quantile: The quantile.
+    """
+    from scipy.special import chdtri
+
+    known = np.where(degrees > 0, degrees, np.nan)
+    ratio: Floats = np.sqrt(chdtri(known, 1 - quantile) / known)
+    return ratio

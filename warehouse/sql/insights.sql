@@ -19,10 +19,11 @@ ends AS (
         ordered[-1] AS loser,
         count(*) FILTER (rank = 1) AS n_first,
         count(*) FILTER (tied_with_best = 1) AS n_tied,
-        count(*) FILTER (tied_with_best IS NULL) AS n_unknown
+        count(*) FILTER (tied_with_best IS NULL) AS n_unknown,
+        any_value(beats) FILTER (rank = 1) = count(rank) - 1 AS is_winner
     FROM board
     GROUP BY benchmark, evaluator, metric, address
-    HAVING systems > 1 AND ordered[1].mean <> ordered[-1].mean
+    HAVING systems > 1 AND abs(ordered[1].mean - ordered[-1].mean) > 1e-12 * greatest(1, abs(ordered[1].mean))
 ),
 
 best_and_worst AS (
@@ -37,9 +38,9 @@ best_and_worst AS (
                 ELSE format(
                     '{} has the best mean of {} systems by {} ({:.3f}){}', leader.system, systems, address, leader.mean,
                     CASE
-                        WHEN n_tied > 1 THEN ', not significantly better than all others'
-                        WHEN n_unknown > 0 THEN ''
-                        ELSE ', significantly better than all others'
+                        WHEN is_winner THEN ', significantly better than all others'
+                        WHEN n_unknown > 0 AND n_tied = 1 THEN ''
+                        ELSE ', not significantly better than all others'
                     END
                 )
             END

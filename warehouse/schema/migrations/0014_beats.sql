@@ -1,0 +1,2 @@
+-- How many systems a system is significantly better than.
+ALTER TABLE leaderboard ADD COLUMN IF NOT EXISTS beats INTEGER;

@@ -14,11 +14,14 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evaluators.statistics.arrays import Floats
+    from evaluators.statistics.arrays import Booleans, Floats
 
     Complex = NDArray[np.complex128]
 
 _STEP = 0.16
+_FINE = 8
+"""A vertical path takes so many times more points."""
+
 _POINTS = 8
 """The points of the integral that are computed at once."""
 
@@ -68,28 +71,50 @@ def below_zero_p(coefficients: Floats, repeats: Floats | None = None) -> Floats:
 
 def _integrate(a: Floats, repeats: Floats | None) -> Floats:
     """Return the probabilities for coefficients of both signs, the largest being 1 or -1."""
-    at, scale, bend, offset, step = _path(a, repeats)
-    ratios = a / (1 - a * at)
+    path = _path(a, repeats)
+    p, is_sound = _follow(path, a, repeats)
+    which = np.flatnonzero(~is_sound)
+    if len(which):
+        # Many small coefficients of one sign bend the path to where the integrand grows. On a
+        # vertical path it never does.
+        straight = _Path(*(each[which] for each in path))
+        straight = straight._replace(
+            bend=np.zeros(len(which)), step=np.full(len(which), _STEP / _FINE)
+        )
+        own = None if repeats is None else repeats[:, which]
+        p[which] = _follow(straight, a[:, which], own)[0]
+    return p
+
+
+def _follow(path: _Path, a: Floats, repeats: Floats | None) -> tuple[Floats, Booleans]:
+    """Return the integrals along paths, and whether the integrand is largest where they begin."""
+    ratios = a / (1 - a * path.at)
     total, peak = np.zeros((2, a.shape[1]))
+    is_sound = np.ones(a.shape[1], dtype=np.bool_)
     open_ = np.arange(a.shape[1])
     for start in range(0, _MOST_POINTS, _POINTS):
-        s = step[open_] * np.arange(start, start + _POINTS)[:, None]
-        ahead = (bend[open_] * (np.cosh(s) - 1) + 1j * np.sinh(s)) / scale[open_]
-        slope = (bend[open_] * np.sinh(s) + 1j * np.cosh(s)) / scale[open_]
+        at, scale, bend, offset, step = (each[open_] for each in path)
+        s = step * np.arange(start, start + _POINTS)[:, None]
+        ahead = (bend * (np.cosh(s) - 1) + 1j * np.sinh(s)) / scale
+        slope = (bend * np.sinh(s) + 1j * np.cosh(s)) / scale
         powers = _log_products(
             ratios[:, open_], None if repeats is None else repeats[:, open_], ahead
         )
-        terms = (np.exp(offset[open_] - powers) / (at[open_] + ahead) * slope).imag
+        values = np.exp(offset - powers) / (at + ahead) * slope
         if start == 0:
-            terms[0] /= 2
-        total[open_] += terms.sum(axis=0)
-        peak[open_] = np.maximum(peak[open_], np.abs(terms).max(axis=0))
-        open_ = open_[np.abs(terms[-1]) > _TAIL * peak[open_]]
+            values[0] /= 2
+        total[open_] += values.imag.sum(axis=0)
+        largest = np.abs(values).max(axis=0)
+        if start > 0:
+            is_sound[open_] &= largest <= peak[open_]
+        peak[open_] = np.maximum(peak[open_], largest)
+        is_done = np.abs(values[-1]) <= _TAIL * peak[open_]
+        open_ = open_[~is_done & (is_sound[open_] | (bend == 0))]
         if not len(open_):
             break
-    part = total * step / np.pi
+    part = total * path.step / np.pi
     # Left of the pole at 0 the integral is minus the probability, right of it that of the opposite.
-    return np.clip(np.where(at < 0, -part, 1.0 - part), 0.0, 1.0)
+    return np.clip(np.where(path.at < 0, -part, 1.0 - part), 0.0, 1.0), is_sound
 
 
 def _log_products(ratios: Floats, repeats: Floats | None, ahead: Complex) -> Complex:

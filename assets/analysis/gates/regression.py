@@ -45,6 +45,8 @@ def evaluate_gate(
     only means that no change is seen; if the questions are too few for any significant result,
     there is not enough data.
 
+    The interval is that of `compare`.
+
     With a tolerance, three one-sided tests decide, each at 5 %: it has regressed if the loss is
     beyond the tolerance, and improved if there is a gain (both over all metrics, Holm). It is
     unchanged if a loss beyond the tolerance is ruled out. Otherwise, there is not enough data.

@@ -23,7 +23,6 @@ from benchmarks.measure import cost_of, table
 from evaluators.metric import Metric
 from evaluators.statistics.arrays import DRAWS
 from evaluators.statistics.clusters import Groups
-from evaluators.statistics.permutation_test import FLIPS
 
 SIZES = ((10, 1_000, 10), (100, 1_000, 10), (100, 10_000, 10), (200, 10_000, 10))
 """Systems, questions, metrics."""
@@ -93,7 +92,7 @@ def plain(questions: int) -> tuple[float, float]:
             (difference,),
             lambda x, axis: x.sum(axis=axis),
             permutation_type="samples",
-            n_resamples=FLIPS,
+            n_resamples=9_999,
             batch=100,
             vectorized=True,
         )

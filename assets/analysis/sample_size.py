@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from assets.leaderboard.score_matrix import ALL, load_question_index, load_score_matrices
+from evaluators.statistics.arrays import CONFIDENCE
 from evaluators.statistics.comparisons import compare, every_pair
 from evaluators.statistics.intervals import is_pass_fail
-from evaluators.statistics.power import clusters_needed
+from evaluators.statistics.power import clusters_needed, spread_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
-    from evaluators.statistics.arrays import Booleans
+    from evaluators.statistics.arrays import Booleans, Floats, Integers
     from evaluators.statistics.comparisons import Comparisons
     from warehouse.queries.benchmarks import Source
 
@@ -39,6 +40,9 @@ class SampleSize:
         detectable: The smallest difference that this pair detects now; None if unknown.
         needed_median: The questions that half of the pairs need at most; None if unknown.
         needed: The questions that all pairs need at most; None if unknown.
+        needed_low: The least that this pair could need, if the spread is at the lower end of its
+            95 % interval; None if unknown.
+        needed_high: The most that it could need; None if unknown.
         more: How many more questions that are; None if unknown.
         system_a: The first system of that pair; None if unknown.
         system_b: The second system.
@@ -56,6 +60,8 @@ class SampleSize:
     detectable: float | None = None
     needed_median: int | None = None
     needed: int | None = None
+    needed_low: int | None = None
+    needed_high: int | None = None
     more: int | None = None
     system_a: str | None = None
     system_b: str | None = None
@@ -172,17 +178,14 @@ def _plan(
     wanted = _of_interest(found, matrices.systems, systems)
     if not wanted.any():
         return replace(empty, missing="questions with scores of both systems")
-    clusters = clusters_needed(
-        difference,
-        found.std_error,
-        found.clusters,
-        found.degrees,
-        tests=int(np.count_nonzero(found.n_pairs)),
-        is_mcnemar=pass_fail and groups.alone,
+    low, needed, high = (
+        _questions_needed(found, difference, wanted, error, pass_fail=pass_fail and groups.alone)
+        for error in (
+            found.std_error / spread_ratio(found.degrees, 0.5 + CONFIDENCE / 2),
+            found.std_error,
+            found.std_error / spread_ratio(found.degrees, 0.5 - CONFIDENCE / 2),
+        )
     )
-    clusters[~wanted] = 0
-    # A cluster has as many questions as now, on average.
-    needed = np.ceil(clusters * found.n_pairs / np.maximum(1, found.clusters)).astype(np.int64)
     worst = int(np.argmax(needed if needed.any() else np.where(wanted, found.n_pairs, -1)))
     counted = replace(
         empty,
@@ -201,12 +204,33 @@ def _plan(
         detectable=detectable if np.isfinite(detectable) else None,
         needed_median=int(np.quantile(needed[needed > 0], 0.5, method="inverted_cdf")),
         needed=int(needed[worst]),
+        needed_low=int(low[worst]) or None,
+        needed_high=int(high[worst]) or None,
         more=max(0, int(needed[worst] - found.n_pairs[worst])),
         system_a=names[0],
         system_b=names[1],
         answers=round(max(several, default=1)),
         worth=_worth_of_answer(n, std_error, [variances.get(name) for name in names]),
     )
+
+
+def _questions_needed(
+    found: Comparisons, difference: float, wanted: Booleans, errors: Floats, *, pass_fail: bool
+) -> Integers:
+    """Return the questions that each pair needs, given its standard error; 0 if unknown."""
+    clusters = clusters_needed(
+        difference,
+        errors,
+        found.clusters,
+        found.degrees,
+        found.unseen,
+        tests=int(np.count_nonzero(found.n_pairs)),
+        pass_fail=pass_fail,
+    )
+    clusters[~wanted] = 0
+    # A cluster has as many questions as now, on average.
+    questions = clusters * found.n_pairs / np.maximum(1, found.clusters)
+    return np.ceil(questions).astype(np.int64)
 
 
 def _of_interest(found: Comparisons, names: Sequence[str], systems: Sequence[str]) -> Booleans:

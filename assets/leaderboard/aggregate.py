@@ -27,8 +27,8 @@ METRIC_KEY = ("slice", "evaluator", "metric")
 RANK_KEY = ("benchmark", *METRIC_KEY)
 """Systems are ranked within rows that share these columns."""
 
-SIGNIFICANT_DIGITS = 12
-"""Means that agree to this many digits share a rank."""
+SAME = 1e-12
+"""Means that differ by less than this share of the largest (or of 1) are equal: it is rounding."""
 
 
 def metric_facts(
@@ -135,14 +135,9 @@ def rank_systems(
     applicable = pl.col("n") - pl.col("n_not_applicable")
     known = n_scored + lost
     high_is_best = pl.col("best") == "high"
-    ascending = pl.col("common_mean") * pl.when(high_is_best).then(-1).otherwise(1)
     # The order of summation changes the last digits of a mean, not what follows from it.
-    rounded = mean.round_sig_figs(SIGNIFICANT_DIGITS)
-    passes = (
-        pl.when(high_is_best)
-        .then(rounded >= pl.col("threshold"))
-        .otherwise(rounded <= pl.col("threshold"))
-    )
+    missing = (pl.col("threshold") - mean) * pl.when(high_is_best).then(1).otherwise(-1)
+    passes = missing <= SAME * pl.max_horizontal(pl.col("threshold").abs(), 1.0)
     statuses = ("scored", "not_applicable", "undefined", "parse_failure", "judge_error")
     unanswered = pl.col("n") - pl.sum_horizontal(f"n_{status}" for status in statuses)
     answered = n_scored > pl.col("n_target_error") - unanswered
@@ -166,9 +161,7 @@ def rank_systems(
         .alias(name)
         for name, partly in (("bound_low", "sum_below"), ("bound_high", "sum_above"))
     ]
-    order = pl.struct(
-        ascending.round_sig_figs(SIGNIFICANT_DIGITS) + 0.0, pl.col("unanswered") / applicable
-    )
+    order = pl.struct("level_of_mean", pl.col("unanswered") / applicable)
     return (
         _with_parts(means)
         .join(facts, on=["benchmark", "evaluator", "metric", "signature"], maintain_order="left")
@@ -180,6 +173,7 @@ def rank_systems(
         )
         .with_columns(mean=pl.when(answered & excusable).then(mean))
         .pipe(add_common_means)
+        .pipe(_add_levels)
         .with_columns(
             pl.when(pl.col("common_mean").is_not_null())
             .then(order.rank("min").over(*RANK_KEY, pl.col("common_mean").is_null()))
@@ -188,7 +182,9 @@ def rank_systems(
             passes.cast(pl.Int32).alias("passes"),
             n_target_error=pl.col("n_target_error") + pl.col("n_partly_failed"),
         )
-        .drop("summary", "level", "value_sum", "unanswered", *_PARTS, strict=False)
+        .drop(
+            *("summary", "level", "value_sum", "unanswered", "level_of_mean", *_PARTS), strict=False
+        )
     )
 
 
@@ -200,6 +196,21 @@ def _with_parts(means: pl.DataFrame) -> pl.DataFrame:
     absent = {name: pl.lit(0) for name in _PARTS if name not in means.columns}
     return means.with_columns(**absent).with_columns(
         pl.col(name).fill_null(0).cast(kind) for name, kind in _PARTS.items()
+    )
+
+
+def _add_levels(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add `level_of_mean`, which numbers the distinct means from the best; equal means share it."""
+    sign = pl.when(pl.col("best") == "high").then(-1.0).otherwise(1.0)
+    size = pl.max_horizontal(pl.col("common_mean").abs().max().over(RANK_KEY), 1.0)
+    is_next = pl.col("ordered").diff().over(RANK_KEY) > SAME * pl.col("size")
+    return (
+        rows.with_row_index("row")
+        .with_columns(ordered=pl.col("common_mean") * sign, size=size)
+        .sort(*RANK_KEY, "ordered", nulls_last=True)
+        .with_columns(level_of_mean=is_next.fill_null(value=False).cum_sum().over(RANK_KEY))
+        .sort("row")
+        .drop("row", "ordered", "size")
     )
 
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from assets.leaderboard.aggregate import RANK_KEY, SIGNIFICANT_DIGITS
+from assets.leaderboard.aggregate import RANK_KEY, SAME
 from evaluators.statistics.clusters import ClusterSums, Groups, Independence, sum_by_cluster
 from evaluators.statistics.comparisons import compare, every_pair
 from evaluators.statistics.intervals import Interval, uncertainty
-from evaluators.statistics.large_families import LARGE, compare_some
 from evaluators.statistics.mean_bounds import misses_p
 from evaluators.statistics.ranks import rank_sets
 
@@ -134,8 +133,8 @@ class MetricSlices:
                 "ci_method": pl.Series(methods.tolist(), dtype=pl.String),
                 "n_clusters": clusters,
                 "effective_clusters": numbers[3],
-                "rank_low": _rank_column(ranks.low),
-                "rank_high": _rank_column(ranks.high),
+                "rank_low": _rank_column(ranks.low, is_ranked),
+                "rank_high": _rank_column(ranks.high, is_ranked),
                 "threshold_p": np.concatenate(threshold_p),
             },
             UNCERTAINTY_SCHEMA,
@@ -195,9 +194,12 @@ class MetricSlices:
             covered = Interval(*(np.concatenate(each) for each in zip(*pairs, strict=True)))
         return Interval(*(np.clip(end, *self.metric.bounds) for end in covered))
 
-    @cached_property
-    def pairwise(self) -> Comparisons:
-        """The comparisons of all pairs of systems."""
+    def compare(self, chosen: Booleans) -> Comparisons:
+        """Return the comparisons of some pairs of systems, with the outcomes of all.
+
+        Args:
+            chosen: Shape (pairs,): the pairs.
+        """
         return compare(
             self.values,
             self.groups,
@@ -206,44 +208,27 @@ class MetricSlices:
             pass_fail=self.pass_fail,
             bounds=self.metric.bounds,
             families=len(self.slices),
+            is_wanted=chosen,
         )
 
     @cached_property
+    def stored(self) -> Comparisons:
+        """The comparisons to store."""
+        return self.compare(self.is_stored)
+
+    @property
     def outcomes(self) -> Outcomes:
         """The outcomes of all pairs of systems."""
-        return self._compared[1]
+        return self.stored.outcomes
 
     @cached_property
     def _pairs(self) -> Integers:
         return every_pair(self.n_systems, len(self.slices))
 
-    @cached_property
-    def _compared(self) -> tuple[Comparisons, Outcomes]:
-        if self.has_large_family:
-            return self.compare_some(self.is_stored)
-        return self.pairwise, self.pairwise.outcomes
-
     @property
     def pairs_each(self) -> int:
         """The number of pairs on each slice."""
         return len(self._pairs) // len(self.slices)
-
-    @property
-    def has_large_family(self) -> bool:
-        """Whether only some pairs are compared in full."""
-        return not self.slices[0].stores_all and self.pairs_each > LARGE
-
-    def compare_some(self, chosen: Booleans) -> tuple[Comparisons, Outcomes]:
-        """Return the comparisons of some pairs of a large family, and the outcomes of all."""
-        return compare_some(
-            self.values,
-            self.groups,
-            self._pairs,
-            chosen,
-            best=self.metric.best,
-            pass_fail=self.pass_fail,
-            bounds=self.metric.bounds,
-        )
 
     @cached_property
     def is_stored(self) -> Booleans:
@@ -254,9 +239,10 @@ class MetricSlices:
         if self.slices[0].stores_all:
             return np.ones(len(self._pairs), dtype=np.bool_)
         means = self._ranking_means()
-        rounded = pl.Series(means.ravel()).round_sig_figs(SIGNIFICANT_DIGITS).to_numpy()
-        gain = (rounded if self.metric.best == "high" else -rounded).reshape(means.shape)
-        best = np.where(np.isnan(gain), -np.inf, gain).argmax(axis=1)
+        sign = 1.0 if self.metric.best == "high" else -1.0
+        gain = np.where(np.isnan(means), -np.inf, sign * means)
+        size = np.abs(np.nan_to_num(means)).max(axis=1, initial=1.0, keepdims=True)
+        best = (gain >= gain.max(axis=1, keepdims=True) - SAME * size).argmax(axis=1)
         is_kept = np.array(
             [[system in each.baselines for system in each.systems] for each in self.slices],
             dtype=np.bool_,
@@ -294,16 +280,8 @@ class MetricSlices:
         Args:
             chosen: Shape (pairs,): the pairs; None: those to store.
         """
-        chosen = self.is_stored if chosen is None else chosen
-        which = np.flatnonzero(chosen)
-        if self.has_large_family:
-            is_known = chosen is self.is_stored
-            found, _ = self._compared if is_known else self.compare_some(chosen)
-            rows = np.arange(len(which))
-        else:
-            found, rows = self.pairwise, which
-        pairs = self._pairs[which]
-        n_pairs, clusters = found.n_pairs[rows], found.clusters[rows]
+        found = self.stored if chosen is None else self.compare(chosen)
+        pairs, n_pairs, clusters = found.pairs, found.n_pairs, found.clusters
         if self.own is not None and len(pairs):
             sets = [each.questions for each in self.own]
             counts = [sets[a].shared_counts(sets[b]) for a, b in pairs.tolist()]
@@ -317,13 +295,13 @@ class MetricSlices:
                 "system_b": names[b],
                 "n_pairs": n_pairs,
                 "n_clusters": clusters,
-                "difference": found.difference[rows],
-                "ci_low": found.low[rows],
-                "ci_high": found.high[rows],
-                "p_value": found.p_value[rows],
-                "p_adjusted": found.p_adjusted[rows],
-                "verdict": pl.Series(found.verdict, dtype=pl.String)[rows],
-                "detectable_difference": found.detectable[rows],
+                "difference": found.difference,
+                "ci_low": found.low,
+                "ci_high": found.high,
+                "p_value": found.p_value,
+                "p_adjusted": found.p_adjusted,
+                "verdict": pl.Series(found.verdict, dtype=pl.String),
+                "detectable_difference": found.detectable,
             },
             COMPARISONS_SCHEMA,
         )
@@ -347,7 +325,7 @@ class MetricSlices:
         )
 
 
-def _rank_column(ranks: Integers) -> pl.Series:
-    """Return ranks, null for 0."""
-    known = np.where(ranks == 0, np.nan, ranks)
+def _rank_column(numbers: Integers, is_ranked: Booleans) -> pl.Series:
+    """Return numbers, null for systems without a rank."""
+    known = np.where(is_ranked, numbers, np.nan)
     return pl.Series(known, nan_to_null=True).cast(pl.Int32)

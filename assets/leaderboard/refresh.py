@@ -34,7 +34,6 @@ from evaluators import scoring
 from evaluators.kinds.pairwise import PairwiseEvaluator, is_paired
 from evaluators.outcome import Status, Unscored
 from evaluators.statistics.arrays import DRAWS, SEED
-from evaluators.statistics.permutation_test import FLIPS, MOST_FLIPS
 from warehouse.queries.benchmarks import split_benchmarks
 from warehouse.queries.leaderboard import aggregate_scores, partly_lost_scores
 
@@ -70,8 +69,6 @@ SYSTEM_MEANS_SCHEMA: dict[str, type[pl.DataType]] = {
 
 RANDOMNESS = {
     "bootstrap_draws": DRAWS,
-    "sign_flips": FLIPS,
-    "most_sign_flips": MOST_FLIPS,
     "random_seed": SEED,
 }
 """The parameters of all random draws behind intervals and p-values."""

@@ -21,9 +21,8 @@ from assets.leaderboard.score_matrix import ALL, QuestionIndex
 from assets.leaderboard.slices import PAIR_KEY, Interactions
 from assets.project import threshold_of
 from evaluators.statistics.clusters import Groups
+from evaluators.statistics.comparisons import LARGE
 from evaluators.statistics.intervals import is_pass_fail
-from evaluators.statistics.large_families import LARGE
-from evaluators.statistics.permutation_test import draws_more
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -257,8 +256,7 @@ def _alike(
 def _most_slices(systems: int, questions: int) -> int:
     """Return how many slices to compare at once; this bounds the memory."""
     pairs = math.comb(systems, 2)
-    # How many patterns are drawn depends on the undecided pairs of a family.
-    if pairs > LARGE or draws_more(questions, pairs):
+    if pairs > LARGE:
         return 1
     return max(1, _MOST_NUMBERS // max(1, questions * systems))
 

@@ -31,7 +31,7 @@ def best_systems(rows: Sequence[Row]) -> list[str]:
 
 
 def find_winner(rows: Sequence[Row]) -> str | None:
-    """Return the system that is significantly better than all others; None without one.
+    """Return the system whose comparison with every other one is significant; None without one.
 
     Args:
         rows: Rows of the leaderboard by one metric on one slice: system and mark.
@@ -108,11 +108,13 @@ def _describe_tie(ranked: Sequence[Row], write: Callable[[Sequence[Row]], str]) 
         return f"the differences between {write(ranked)} cannot be tested"
     tied = [row for row in ranked if _is_tied(row)]
     if all(row["rank"] == 1 for row in tied):
+        if len(tied) == 1:
+            return f"{write(tied)} is not significantly better than every other system"
         return f"{write(tied)} are equal"
     too_few = f"{_count_questions(ranked)} too few"
     clusters = max(row["n_clusters"] or 0 for row in ranked)
     pairs = len(ranked) * (len(ranked) - 1) // 2
-    # The smallest p-value of a sign-flip test, which Holm's adjustment multiplies by the number of
+    # The smallest p-value of a comparison, which Holm's adjustment multiplies by the number of
     # pairs; without `least_p`, so that `scoreline leaderboard` does without NumPy.
     if 2.0 ** (1 - clusters) * pairs >= LEVEL:
         return f"{too_few} for any significant difference between {write(tied)}"

@@ -104,12 +104,12 @@ def _find_reversed(values: Floats, codes: Integers, passes: bool) -> tuple[bool,
 
     overall = slice_of("all", np.ones(len(values), dtype=np.bool_))
     interactions = Interactions()
-    order = np.sign(overall.pairwise.difference[0])
+    order = np.sign(overall.stored.difference[0])
     significant = False
     for code in range(codes[-1] + 1):
         part = slice_of(f"slice={code}", codes == code)
         interactions.add({overall.slices[0].key: overall}, part)
-        found = part.pairwise
+        found = part.stored
         is_reversed = np.sign(found.difference[0]) == -order
         significant |= bool(is_reversed and found.verdict[0] in (BETTER, WORSE))
     adjusted = interactions.adjusted()["p_interaction"]

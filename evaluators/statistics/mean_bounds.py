@@ -13,23 +13,17 @@ values; for others no counterexample is known, and the simulations look for one.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+
+from evaluators.statistics.weighted_sums import below_zero_p
 
 if TYPE_CHECKING:
     from evaluators.statistics.arrays import Floats
     from evaluators.statistics.clusters import ClusterSums
 
-_NEGLIGIBLE = 1e-12
 _MOST_DISTINCT = 1_000
-_STEP = 0.1
-_LEAST_DISTANCE = 0.5
-"""The least distance of the path of integration from the pole at 0, in scales."""
-
-_BLOCK = 32
-"""The points of the integral that are computed at once."""
 
 
 def mean_bounds(sums: Floats, counts: Floats, reach: float, level: float) -> tuple[float, float]:
@@ -61,7 +55,8 @@ def mean_above_p(sums: Floats, counts: Floats, reach: float, limit: float) -> fl
     """
     excess, repeats = _distinct(sums - limit * counts)
     unseen = (-reach - limit) * counts.max()
-    return _weighted_sum_below_zero(np.r_[unseen, excess], np.r_[1.0, repeats])
+    every, times = np.r_[unseen, excess][:, None], np.r_[1.0, repeats][:, None]
+    return float(below_zero_p(every, times)[0])
 
 
 def misses_p(
@@ -149,64 +144,3 @@ def _distinct(excess: Floats) -> tuple[Floats, Floats]:
     starts = np.linspace(0, len(distinct), _MOST_DISTINCT, endpoint=False).astype(np.int64)
     grouped = np.add.reduceat(weights, starts)
     return np.add.reduceat(distinct * weights, starts) / grouped, grouped
-
-
-def _weighted_sum_below_zero(coefficients: Floats, repeats: Floats) -> float:
-    """Return the probability that a weighted sum of exponential numbers is at most 0.
-
-    Args:
-        coefficients: Shape (values,): the distinct coefficients.
-        repeats: The same shape: how many exponential numbers have the coefficient.
-
-    The inverse Laplace transform is integrated along a hyperbola through its saddle point, close to
-    the path of steepest descent. The integrand has no singularity near it and does not oscillate,
-    so the trapezoidal rule is exact to rounding, small probabilities included.
-    """
-    largest = np.abs(coefficients).max()
-    if largest == 0:
-        return 1.0
-    a = coefficients / largest
-    is_nonzero = np.abs(a) > _NEGLIGIBLE
-    a, repeats = a[is_nonzero], repeats[is_nonzero]
-    if a.max() <= 0:
-        return 1.0
-    if a.min() >= 0:
-        return 0.0
-    at, scale, bend = _path(a, repeats)
-    total, start, peak = 0.0, 0, 0.0
-    while True:
-        s = _STEP * np.arange(start, start + _BLOCK)
-        z = at + (bend * (np.cosh(s) - 1) + 1j * np.sinh(s)) / scale
-        steps = (bend * np.sinh(s) + 1j * np.cosh(s)) / scale
-        exponents = -(repeats @ np.log1p(-np.outer(a, z)))
-        terms = (np.exp(exponents) / z * steps).imag
-        if start == 0:
-            terms[0] /= 2
-        total += float(terms.sum())
-        peak = max(peak, float(np.abs(terms).max()))
-        if abs(terms[-1]) <= _NEGLIGIBLE * peak:
-            break
-        start += _BLOCK
-    part = total * _STEP / math.pi
-    # Left of the pole at 0 the integral is minus the probability, right of it that of the opposite.
-    return -part if at < 0 else 1.0 - part
-
-
-def _path(a: Floats, repeats: Floats) -> tuple[float, float, float]:
-    """Return where the path of integration crosses the real axis, its scale and its bend."""
-    from scipy.optimize import brentq
-
-    def slope(at: float) -> float:
-        return float(repeats @ (a / (1 - a * at)))
-
-    inside = 1 - 1e-9
-    # The slope is infinite at both ends, with opposite signs.
-    at = float(brentq(slope, inside / a.min(), inside / a.max()))
-    for _ in range(2):
-        scale = math.sqrt(float(repeats @ (a / (1 - a * at)) ** 2))
-        if abs(at) * scale >= _LEAST_DISTANCE:
-            break
-        # The other singularities are at least one scale away.
-        at = math.copysign(_LEAST_DISTANCE / scale, at)
-    ratios = a / (1 - a * at)
-    return at, scale, 2 / 3 * float(repeats @ ratios**3) / scale**3

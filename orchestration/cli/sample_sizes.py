@@ -57,7 +57,7 @@ def write_sample_sizes(
     if output_format == "table":
         # The sentences below say the rest.
         columns = ["benchmark", "metric", "questions", "detectable", "needed_median", "needed"]
-        columns.append("more")
+        columns += ["needed_low", "needed_high", "more"]
         rows = [[getattr(each, name) for name in columns] for each in found]
         write(columns, rows, "table", keys=2)
         for each in found:
@@ -81,7 +81,18 @@ def describe_sample_size(found: SampleSize, difference: float) -> str:
     of_pairs = f", the pair of {found.pairs} that needs the most" if found.pairs > 1 else ""
     return (
         f"{metric}: a difference of {difference:g} takes {found.needed:,} questions for {pair}"
-        f"{of_pairs}; there are {has}, so {found.more:,} more are needed."
+        f"{of_pairs}; there are {has}, so {found.more:,} more are needed.{_describe_range(found)}"
+    )
+
+
+def _describe_range(found: SampleSize) -> str:
+    """Say how uncertain the number of questions is."""
+    if found.needed_low is None:
+        return ""
+    high = "over a billion" if found.needed_high is None else f"{found.needed_high:,}"
+    return (
+        f" The spread is estimated from {found.questions:,} questions: it may take "
+        f"{found.needed_low:,} to {high} (95 % interval)."
     )
 
 

@@ -22,7 +22,7 @@ ends AS (
         count(*) FILTER (mark IS NULL) AS n_unknown
     FROM board
     GROUP BY benchmark, evaluator, metric, address
-    HAVING systems > 1 AND ordered[1].mean <> ordered[-1].mean
+    HAVING systems > 1 AND abs(ordered[1].mean - ordered[-1].mean) > 1e-12 * greatest(1, abs(ordered[1].mean))
 ),
 
 best_and_worst AS (

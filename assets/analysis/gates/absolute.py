@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from warehouse.queries.benchmarks import Source
 
 EQUAL = 1e-12
-"""Numbers that agree up to this share are equal."""
+"""Numbers that differ by less than this, or by less than this share of them, are equal."""
 
 _MEANS = """
 SELECT evaluator, metric, signature, mean, ci_low, ci_high, n_scored
@@ -129,7 +129,8 @@ def _verdict(kind: Literal["min", "max"], limit: float, value: float) -> Verdict
         return "not_enough_data"
     reaches = value > limit if kind == "min" else value < limit
     # The order of summation changes the last digits of a mean.
-    return "met" if reaches or math.isclose(value, limit, rel_tol=EQUAL) else "missed"
+    is_equal = math.isclose(value, limit, rel_tol=EQUAL, abs_tol=EQUAL)
+    return "met" if reaches or is_equal else "missed"
 
 
 def _number(value: float | None) -> float:

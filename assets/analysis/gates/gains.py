@@ -215,9 +215,8 @@ def judge(
 def _verdict(
     gain: float, test: GainTest, loss_p: float, gain_p: float, tolerance: float
 ) -> Verdict:
-    # With few questions, one large difference can make the test and the interval disagree.
-    if loss_p < LEVEL and gain < -tolerance and not test.high >= -tolerance:
+    if loss_p < LEVEL and gain < -tolerance:
         return "regressed"
-    if gain_p < LEVEL and gain > 0 and not test.low <= 0:
+    if gain_p < LEVEL and gain > 0:
         return "improved"
     return "unchanged" if test.is_unchanged else "not_enough_data"

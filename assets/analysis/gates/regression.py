@@ -11,8 +11,7 @@ from assets.analysis.gates.gains import GainTest, judge, load_comparable_scores
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.comparisons import compare
 from evaluators.statistics.intervals import is_pass_fail
-from evaluators.statistics.mean_bounds import mean_above_p, mean_bounds
-from evaluators.statistics.permutation_test import least_p
+from evaluators.statistics.paired_test import paired_test
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
+    from evaluators.statistics.comparisons import Comparisons
     from warehouse.queries.benchmarks import Source
 
 NOTHING = GainTest(
@@ -46,6 +46,8 @@ def evaluate_gate(
     (`compare`) is significant at 5 % over all metrics (Holm). Otherwise it is unchanged, which then
     only means that no change is seen; if the questions are too few for any significant result,
     there is not enough data.
+
+    The interval is that of `compare`.
 
     With a tolerance, three one-sided tests decide, each at 5 %: it has regressed if the loss is
     beyond the tolerance, and improved if there is a gain (both over all metrics, Holm). It is
@@ -76,71 +78,42 @@ def run_tests(paired: PairedScores, tolerance: float, family: int) -> GainTest:
     """Run the tests of one of `family` metrics."""
     if not len(paired.values):
         return NOTHING
-    pass_fail = is_pass_fail(paired.values)
     found = compare(
         paired.values,
         paired.groups,
         np.array([[0, 1]]),
         best=paired.metric.best,
-        pass_fail=pass_fail,
+        pass_fail=is_pass_fail(paired.values),
         bounds=paired.metric.bounds,
     )
     if tolerance > 0:
-        return _test_tolerance(paired, tolerance, float(found.detectable[0]))
+        return _test_tolerance(paired, tolerance, found)
     low, high = sorted(paired.sign * float(each[0]) for each in (found.low, found.high))
-    # Exact as McNemar's test is; and a single cluster has no other interval.
-    is_exact = pass_fail and paired.groups.alone and float(found.std_error[0]) > 0
-    if math.isfinite(paired.reach) and (is_exact or not math.isfinite(low)):
-        low, high = _bounds(paired, LEVEL / 2)
     p = float(found.p_value[0])
     return GainTest(
         low=low,
         high=high,
         loss_p=p,
         gain_p=p,
-        is_unchanged=float(least_p(found.clusters)[0]) * family < LEVEL,
+        is_unchanged=float(found.least_p[0]) * family < LEVEL,
         detectable=float(found.detectable[0]),
     )
 
 
-def _test_tolerance(paired: PairedScores, tolerance: float, detectable: float) -> GainTest:
-    """Test for a loss beyond the tolerance, and for a gain, with one-sided bounds of the mean.
-
-    On a bounded scale, tests and bounds hold for any number of clusters. On an unbounded scale they
-    are Student's, with cluster-robust standard errors; equal differences then have no bounds.
-    """
-    if math.isfinite(paired.reach):
-        sums, counts = paired.gains.sums[:, 0], paired.gains.counts[:, 0]
-        low, high = _bounds(paired, LEVEL)
-        loss_p = mean_above_p(-sums, counts, paired.reach, tolerance)
-        gain_p = mean_above_p(sums, counts, paired.reach, 0.0)
-    else:
-        low, high, loss_p, gain_p = _student(paired, tolerance)
+def _test_tolerance(paired: PairedScores, tolerance: float, found: Comparisons) -> GainTest:
+    """Test for a loss beyond the tolerance, and for a gain, with one-sided bounds of the mean."""
+    low = high = math.nan
+    loss_p = gain_p = 1.0
+    if np.isfinite(found.reach[0]):
+        gains = paired_test(paired.gains.sums, paired.gains.counts, found.reach)
+        low, high = (float(each[0]) for each in gains.interval(LEVEL))
+        loss_p = float(gains.mirrored.above_p(tolerance)[0])
+        gain_p = float(gains.above_p(0.0)[0])
     return GainTest(
         low=low,
         high=high,
         loss_p=loss_p,
         gain_p=gain_p,
         is_unchanged=low >= -tolerance,
-        detectable=detectable,
+        detectable=float(found.detectable[0]),
     )
-
-
-def _bounds(paired: PairedScores, level: float) -> tuple[float, float]:
-    gains = paired.gains
-    return mean_bounds(gains.sums[:, 0], gains.counts[:, 0], paired.reach, level)
-
-
-def _student(paired: PairedScores, tolerance: float) -> tuple[float, float, float, float]:
-    """Return the lower and upper bounds and the p-values of a loss and of a gain."""
-    from scipy.special import stdtr, stdtrit
-
-    gain = paired.gain
-    error, degrees = (
-        float(each[0]) for each in (paired.gains.std_errors, paired.gains.degrees_of_freedom)
-    )
-    if not error > 0:
-        return math.nan, math.nan, math.nan, math.nan
-    half = float(stdtrit(degrees, 1 - LEVEL)) * error
-    loss_p = float(stdtr(degrees, (gain + tolerance) / error))
-    return gain - half, gain + half, loss_p, float(stdtr(degrees, -gain / error))

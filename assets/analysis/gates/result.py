@@ -99,7 +99,10 @@ class GateResult:
             return "unknown"
         if math.isnan(self.low):
             return f"{self.value:{sign}.3f}"
-        return f"{self.value:{sign}.3f} ({self.low:{sign}.3f} to {self.high:{sign}.3f})"
+        # With a tolerance, and over many looks, these are not the ends that `compare` shows.
+        is_one_sided = self.kind == "regression" and (self.limit or self.look is not None)
+        ends = "one-sided 95 % bounds " if is_one_sided else ""
+        return f"{self.value:{sign}.3f} ({ends}{self.low:{sign}.3f} to {self.high:{sign}.3f})"
 
     def _requirement(self) -> str:
         """Return the limit, and whether the mean reaches it."""

@@ -79,8 +79,9 @@ def command(
 
     With --detect, show how many questions it takes to detect a difference between two systems with
     a power of 80 %, from the published scores: for half of the pairs (needed_median) and for all
-    pairs (needed). Differences are on the scale of the metric. The number rests on the variance of
-    the paired differences and on the level of Holm's adjustment for all pairs of systems.
+    pairs (needed), with the range that the estimated spread leaves open (needed_low, needed_high).
+    Differences are on the scale of the metric. The number rests on the variance of the paired
+    differences and on the level of Holm's adjustment for all pairs of systems.
     """
     project = settings.project
     if metrics and detect is None:

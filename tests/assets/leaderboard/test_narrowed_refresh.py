@@ -53,6 +53,31 @@ def test_means_that_differ_by_rounding_share_a_rank() -> None:
     assert rank_systems(pl.DataFrame(rows), facts)["rank"].to_list() == [1, 1, 3]
 
 
+@pytest.mark.parametrize("means", [(3.7e-16, -3.7e-16), (0.0, -3.7e-17), (1e6 + 1e-9, 1e6)])
+def test_rounding_near_zero_and_of_large_means_decides_no_rank(means: tuple[float, float]) -> None:
+    facts = metric_facts([catalog.build("perplexity")]).with_columns(benchmark=pl.lit("b"))
+    name = facts["metric"][0]
+    key = {"evaluator": "perplexity", "metric": name, "signature": facts["signature"][0]}
+    rows = [row(mean, 3, 3, system=str(at)) | key for at, mean in enumerate((*means, means[0] + 1))]
+    ranked = rank_systems(pl.DataFrame(rows), facts)
+    assert ranked["rank"].to_list() == [1, 1, 3]
+    # What is no rounding counts.
+    rows[1]["mean"] = means[0] - 1e-3
+    assert rank_systems(pl.DataFrame(rows), facts)["rank"].to_list() == [2, 1, 3]
+
+
+def test_equal_means_are_equal_in_any_order() -> None:
+    """Each is within rounding of the next: all share the rank, however they are sorted."""
+    facts = metric_facts([catalog.build("citation")]).with_columns(benchmark=pl.lit("b"))
+    means = [0.5 + at * 4e-13 for at in range(4)] + [0.2]
+    rows = [row(mean, 3, 3, system=str(at)) for at, mean in enumerate(means)]
+    for order in (rows, rows[::-1], [rows[at] for at in (2, 4, 0, 3, 1)]):
+        found = rank_systems(pl.DataFrame(order), facts)
+        assert dict(found.select("system", "rank").iter_rows()) == dict(
+            zip("01234", (1, 1, 1, 1, 5), strict=True)
+        )
+
+
 def leaderboard(workshop: Workshop) -> list[dict[str, Any]]:
     return workshop.warehouse.fetch("SELECT * FROM leaderboard").to_dicts()
 

@@ -39,8 +39,8 @@ def reversals(values: np.ndarray, size: int) -> tuple[int, pl.DataFrame]:
     for start in range(0, len(values), size):
         each = part(values, f"slice={start}", np.arange(start, start + size))
         interactions.add({overall.slices[0].key: overall}, each)
-        differs = np.sign(each.pairwise.difference) == -np.sign(overall.pairwise.difference)
-        significant += bool(differs[0] and each.pairwise.verdict[0] in (BETTER, WORSE))
+        differs = np.sign(each.stored.difference) == -np.sign(overall.stored.difference)
+        significant += bool(differs[0] and each.stored.verdict[0] in (BETTER, WORSE))
     assert interactions.tests == {"made_up": len(values) / size}
     return significant, interactions.adjusted()
 

@@ -169,3 +169,19 @@ def test_only_significantly_best_systems_are_marked(
 ) -> None:
     assert best_systems(leaderboard(ranked)) == best
     assert find_winner(leaderboard(ranked)) == winner
+
+
+def test_a_winner_has_its_own_verdict_against_every_rival() -> None:
+    """A beats B and B beats C, so that only A may be the first; A and C cannot be compared."""
+    rows = leaderboard([(1, 1), (2, 0), (3, 0)])
+    rows[0]["beats"], rows[1]["beats"], rows[2]["beats"] = 1, 1, 0
+    assert find_winner(rows) is None
+    assert describe_winner(rows) == (
+        "No winner on citation.f1: a (0.900) is significantly better than 1 of 2 others."
+    )
+    rows[0]["beats"] = 2
+    assert find_winner(rows) == "a"
+    # Among those that share the first place, there is no winner.
+    shared = leaderboard([(1, 1), (1, 1), (3, 0)])
+    shared[0]["beats"] = 2
+    assert find_winner(shared) is None

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import stats
-from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from evaluators.statistics.clusters import Groups
@@ -21,7 +20,6 @@ from evaluators.statistics.comparisons import (
     every_pair,
 )
 from evaluators.statistics.holm import holm
-from evaluators.statistics.permutation_test import least_p, mcnemar_p
 from tests.evaluators.statistics.simulate import benchmarks
 from tests.services import takes_minutes
 
@@ -38,13 +36,6 @@ def compared(
     groups, pairs = Groups(clusters), every_pair(values.shape[1])
     passing = bool(np.isin(values[np.isfinite(values)], (0, 1)).all())
     return compare(values, groups, pairs, best=best, pass_fail=passing, bounds=bounds)
-
-
-@given(st.integers(0, 60), st.integers(0, 60))
-def test_mcnemar_is_that_of_statsmodels(gained: int, lost: int) -> None:
-    expected = mcnemar([[5, gained], [lost, 5]], exact=True).pvalue
-    ours = mcnemar_p(np.array([gained]), np.array([lost]))[0]
-    assert ours == pytest.approx(1.0 if gained + lost == 0 else expected)
 
 
 @pytest.fixture
@@ -79,7 +70,8 @@ def test_a_question_that_one_lacks_is_left_out_of_its_pairs_only() -> None:
     for name in ("difference", "low", "high"):
         assert getattr(found, name)[1] == pytest.approx(getattr(alone, name)[0])
     expected = stats.ttest_rel(values[15:, 0], values[15:, 2]).confidence_interval()
-    assert (found.low[1], found.high[1]) == pytest.approx(tuple(expected))
+    # Wider than Student's, because an unseen question may have the worst possible difference.
+    assert found.low[1] < expected.low < expected.high < found.high[1]
 
 
 def test_clusters_count_once_however_many_questions_they_hold() -> None:
@@ -89,16 +81,14 @@ def test_clusters_count_once_however_many_questions_they_hold() -> None:
     values[:, 0] = np.repeat(effect, 20)
     clusters = np.repeat(np.arange(10), 20)
     found = compared(values, clusters)
-    expected = stats.permutation_test(
-        (effect,), np.sum, permutation_type="samples", n_resamples=np.inf
-    )
-    assert found.p_value[0] == pytest.approx(expected.pvalue)
-    interval = stats.ttest_1samp(effect, 0).confidence_interval()
-    assert (found.low[0], found.high[0]) == pytest.approx(tuple(interval))
+    alone = compared(np.stack([effect, np.zeros(10)], axis=1))
+    for name in ("p_value", "low", "high", "std_error", "detectable"):
+        ours = getattr(found, name)[0]
+        assert ours == pytest.approx(getattr(alone, name)[0], rel=1e-6), name
 
 
 def test_verdicts_follow_the_direction_of_the_metric() -> None:
-    values = np.random.default_rng(16).random((100, 2)) + np.array([0.5, 0.0])
+    values = np.random.default_rng(16).random((100, 2)) + np.array([0.6, 0.0])
     assert compared(values).verdict == ["better"]
     assert compared(values, best="low").verdict == ["worse"]
     assert compared(values[:, ::-1]).verdict == ["worse"]
@@ -108,22 +98,25 @@ def test_verdicts_follow_the_direction_of_the_metric() -> None:
 def test_where_no_answer_could_decide_there_is_not_enough_data() -> None:
     assert compared(np.tile([1.0, 0.0], (5, 1))).verdict == ["not_enough_data"]
     assert compared(np.tile([1.0, 0.0], (6, 1))).verdict == ["better"]
-    assert compared(np.tile([0.9, 0.2], (5, 1))).verdict == ["not_enough_data"]
+    assert compared(np.tile([0.9, 0.2], (5, 1)), bounds=(0.0, 1.0)).verdict == ["not_enough_data"]
+    # Without bounds, equal differences do not say what others there may be.
+    assert compared(np.tile([0.9, 0.2], (50, 1))).verdict == ["not_enough_data"]
     assert compared(np.full((3, 2), np.nan)).verdict == ["not_enough_data"]
     # Of 45 pairs, 6 questions decide none.
     assert set(compared(np.random.default_rng(0).random((6, 10))).verdict) == {"not_enough_data"}
-    assert least_p(np.array([6]))[0] == pytest.approx(2 / 2**6)
 
 
 def test_equal_systems_are_tied_within_the_rule_of_three() -> None:
     values = np.tile(np.random.default_rng(17).random((50, 1)), 2)
     found = compared(values)
-    assert found.verdict == ["tied"]
+    assert found.verdict == ["not_enough_data"]
     assert found.p_value[0] == 1
     assert found.std_error[0] == 0
     assert np.isnan([found.low[0], found.detectable[0]]).all()
     bounded = compared(values, bounds=(0.0, 1.0))
-    assert bounded.high[0] == -bounded.low[0] == pytest.approx(1 - 0.05 ** (1 / 50))
+    assert bounded.verdict == ["tied"]
+    assert bounded.high[0] == pytest.approx(1 - 0.025 ** (1 / 50), rel=1e-6)
+    assert bounded.low[0] == pytest.approx(-bounded.high[0])
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.5, 0.4), (0.1, 0.1), (0.7, 0.1), (1.0, 0.0)])
@@ -135,11 +128,11 @@ def test_constant_columns_have_a_bound_but_no_variation(
     values = np.tile([a, b, 0.3], (60, 1))
     values[-size:, 2] = np.nan if gaps else 0.3
     found = compared(values, np.repeat(np.arange(60 // size), size), bounds=(0.0, 1.0))
-    share = 1 - 0.05 ** (size / 60)
+    share = 1 - 0.025 ** (size / 60)
     assert found.std_error[0] == 0
     assert np.isnan(found.detectable[0])
-    assert found.low[0] == pytest.approx(a - b - share * (a - b + 1))
-    assert found.high[0] == pytest.approx(a - b + share * (1 - a + b))
+    assert found.low[0] == pytest.approx(a - b - share * (a - b + 1), abs=1e-6)
+    assert found.high[0] == pytest.approx(a - b + share * (1 - a + b), abs=1e-6)
     assert found.low[0] < a - b < found.high[0] or a - b == 1
 
 
@@ -152,12 +145,17 @@ def test_intervals_of_differences_are_attainable(values: np.ndarray) -> None:
     assert (found.difference - 1e-12 <= found.high).all()
 
 
-def test_a_single_cluster_has_no_interval() -> None:
+def test_a_single_cluster_says_little() -> None:
     values = np.random.default_rng(3).random((9, 2))
     for each in (values[:1], values):
         found = compared(each, np.zeros(len(each), dtype=int), bounds=(0.0, 1.0))
-        assert np.isnan([found.low[0], found.high[0], found.detectable[0]]).all()
+        gain = found.difference[0]
+        # P(gain * E <= loss * E') is loss / (loss + gain): the share of 0.975 of the way to -1.
+        assert found.low[0] == pytest.approx(gain - 0.975 * (1 + gain), rel=1e-5)
+        assert found.high[0] == pytest.approx(gain + 0.975 * (1 - gain), rel=1e-5)
+        assert np.isnan([found.std_error[0], found.detectable[0]]).all()
         assert found.verdict == ["not_enough_data"]
+        assert np.isnan(compared(each, np.zeros(len(each), dtype=int)).low[0])
 
 
 def test_large_numbers_are_compared_like_small_ones() -> None:
@@ -169,7 +167,8 @@ def test_large_numbers_are_compared_like_small_ones() -> None:
     # Adding 1e12 rounds the numbers to four digits.
     shifted = compared(values + 1e12)
     assert shifted.difference == pytest.approx(small.difference, abs=1e-3)
-    assert shifted.low == pytest.approx(small.low, abs=1e-3)
+    # Differences below a tenth are rounding, then.
+    assert shifted.low == pytest.approx(small.low, abs=1e-2)
 
 
 def test_a_pair_has_the_same_test_beside_any_other_system() -> None:
@@ -214,12 +213,12 @@ def test_no_verdict_goes_against_its_interval(values: np.ndarray) -> None:
 
 
 def test_one_question_that_differs_far_more_than_the_others_proves_nothing() -> None:
-    # All nine gains are positive, so that flipping signs gives the least p there is.
+    # All nine gains are positive.
     gains = np.array([9.0, *[0.01] * 8])
     found = compare(
         np.stack([gains, 0 * gains], axis=1), Groups(), every_pair(2), best="high", pass_fail=False
     )
-    assert found.p_adjusted[0] == 2 * 0.5**9
+    assert found.p_adjusted[0] > 0.5
     assert found.low[0] < 0
     assert found.verdict == ["tied"]
 

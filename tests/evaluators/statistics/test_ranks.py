@@ -9,8 +9,8 @@ from hypothesis.extra import numpy as arrays
 from scipy import stats
 
 from evaluators.statistics.clusters import Groups
-from evaluators.statistics.comparisons import compare, every_pair
-from evaluators.statistics.ranks import RankSets, rank_sets
+from evaluators.statistics.comparisons import Outcomes, compare, every_pair
+from evaluators.statistics.ranks import RankSets, count_beaten, rank_sets
 
 
 def found(values: np.ndarray, best: str = "high") -> RankSets:
@@ -36,8 +36,12 @@ def test_equal_systems_may_have_any_rank() -> None:
 def test_difficulty_that_systems_share_is_no_uncertainty() -> None:
     generator = np.random.default_rng(3)
     hard, noise = generator.random((60, 1)), generator.normal(0, 0.01, (60, 2))
-    low, high = found(hard + noise + np.array([0.0, 0.02]))
+    values = hard + noise + np.array([0.0, 0.1])
+    low, high = found(values)
     assert low.tolist() == high.tolist() == [2, 1]
+    # Other questions for each: the difference is a quarter of the spread.
+    values[:, 0] = generator.permuted(values[:, 0])
+    assert found(values).low.tolist() == [1, 1]
 
 
 def test_a_system_without_a_mean_is_left_out() -> None:
@@ -71,3 +75,32 @@ def test_all_ranks_are_covered_at_once() -> None:
         never_first += bool((equal.low > 1).any())
     assert covered >= 38
     assert never_first <= 6
+
+
+def test_a_chain_of_verdicts_makes_the_sets_consistent() -> None:
+    """A beats B and B beats C, but A and C share too few questions."""
+    pairs = every_pair(3)
+    outcomes = Outcomes(pairs, np.array([50, 2, 50]), np.ones(3), np.array([1, 0, 1]))
+    everyone = np.ones(3, dtype=bool)
+    low, high = rank_sets(outcomes, everyone)
+    assert (low.tolist(), high.tolist()) == ([1, 2, 3], [1, 2, 3])
+    # Only verdicts of their own count for a winner.
+    assert count_beaten(outcomes, everyone).tolist() == [1, 1, 0]
+
+
+def test_verdicts_in_a_circle_decide_no_ranks() -> None:
+    """A beats B, B beats C, C beats A, on other questions each; D loses to all."""
+    pairs = every_pair(4)
+    signs = np.array([1, -1, 1, 1, 1, 1])
+    outcomes = Outcomes(pairs, np.full(6, 50), np.ones(6), signs)
+    low, high = rank_sets(outcomes, np.ones(4, dtype=bool))
+    assert (low.tolist(), high.tolist()) == ([1, 1, 1, 4], [3, 3, 3, 4])
+
+
+def test_families_are_ranked_separately() -> None:
+    outcomes = Outcomes(
+        every_pair(2, 3), np.full(3, 50), np.ones(3), np.array([1, 0, -1], dtype=np.int64)
+    )
+    low, high = rank_sets(outcomes, np.ones(6, dtype=bool), 3)
+    assert low.tolist() == [1, 2, 1, 1, 2, 1]
+    assert high.tolist() == [1, 2, 2, 2, 2, 1]

@@ -127,14 +127,14 @@ LEADERBOARD = Table(
             "rank_low",
             "INTEGER",
             "The best rank that the comparisons allow: 1 more than the systems that are "
-            "significantly better; null for a single question.",
+            "significantly better, also by a chain of verdicts; null for a single question.",
             least=1,
         ),
         Column(
             "rank_high",
             "INTEGER",
             "The worst rank that the comparisons allow: one for each system that is not "
-            "significantly worse.",
+            "significantly worse, also by a chain of verdicts.",
             least=1,
         ),
         Column(

@@ -19,6 +19,7 @@ def rounding_error(bound: float) -> float:
     """Return by how much a value may exceed a bound through rounding; more is a defect."""
     return ROUNDING * max(1.0, abs(bound))
 
+
 RESERVED = frozenset({"detail"})
 """Columns beside those of metrics in the frames that evaluators return."""
 

@@ -108,9 +108,8 @@ def _describe_tie(ranked: Sequence[Row], write: Callable[[Sequence[Row]], str]) 
         return f"the differences between {write(ranked)} cannot be tested"
     tied = [row for row in ranked if _is_tied(row)]
     if all(row["rank"] == 1 for row in tied):
-        if len(tied) == 1:
-            return f"{write(tied)} is not significantly better than every other system"
-        return f"{write(tied)} are equal"
+        is_one = f"{write(tied)} is not significantly better than every other system"
+        return is_one if len(tied) == 1 else f"{write(tied)} are equal"
     too_few = f"{_count_questions(ranked)} too few"
     clusters = max(row["n_clusters"] or 0 for row in ranked)
     pairs = len(ranked) * (len(ranked) - 1) // 2

@@ -10,10 +10,12 @@ from benchmarks.simulations.result import Table, rate
 from evaluators.statistics.arrays import SEED
 from evaluators.statistics.clusters import Groups
 from evaluators.statistics.comparisons import compare, every_pair
-from evaluators.statistics.ranks import count_beaten, rank_sets
+from evaluators.statistics.ranks import rank_sets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from evaluators.statistics.comparisons import Outcomes
 
 
 def tables(repeats: int) -> Iterator[Table]:
@@ -69,10 +71,18 @@ def _with_catastrophes(repeats: int) -> Table:
                 bounds=(0.0, 1.0),
             )
             covered += bool((rank_sets(found.outcomes, everyone).low == 1).all())
-            won += bool((count_beaten(found.outcomes, everyone) == 2).any())
+            won += has_winner(found.outcomes)
         rows.append([str(questions), rate(covered, repeats), rate(won, repeats)])
     return Table(
         f"Three equal systems, one with rare catastrophes ({repeats:,} benchmarks)",
         ["questions", "sets hold the ranks (at least 0.95)", "a false winner (at most 0.05)"],
         rows,
     )
+
+
+def has_winner(outcomes: Outcomes) -> bool:
+    """Return whether one system is better than every other by a verdict of their own."""
+    decided = outcomes.signs != 0
+    better = np.where(outcomes.signs > 0, *outcomes.pairs.T)[decided]
+    systems = outcomes.pairs.max() + 1
+    return bool((np.bincount(better, minlength=systems) == systems - 1).any())

@@ -42,12 +42,6 @@ def rank_sets(compared: Outcomes, is_ranked: Booleans, families: int = 1) -> Ran
     return RankSets(*(np.where(ranked, each, 0).ravel() for each in (low, high)))
 
 
-def count_beaten(compared: Outcomes, is_ranked: Booleans, families: int = 1) -> Integers:
-    """Return how many systems each is significantly better than, by a comparison of their own."""
-    beaten: Integers = _find_above(compared, is_ranked, families).sum(axis=2).ravel()
-    return beaten
-
-
 def _find_above(compared: Outcomes, is_ranked: Booleans, families: int) -> Booleans:
     """Return which systems are significantly better than others: shape (families, n, n)."""
     systems = len(is_ranked) // families

@@ -71,7 +71,6 @@ class LoopingDetection(RowEvaluator):
     version = 2
     libraries = (SPLITTER,)
     failure_is_worst = False
-    version = 2
 
     language: str = "en"
     min_repeat: int = 1

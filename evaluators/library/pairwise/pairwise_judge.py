@@ -116,7 +116,6 @@ class PairwiseJudge(PairwiseEvaluator):
     non_empty = frozenset({"question", "opponents"})
     version = 2
     needs = frozenset({JUDGE})
-    version = 2
     prompts = (PREFER,)
     replies = (Preference,)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 import pytest
 
+from assets.leaderboard.aggregate import add_marks
 from assets.leaderboard.winner import best_systems, describe_winner, find_winner
 
 Ranked = list[tuple[int | None, int | None]]
@@ -171,17 +173,30 @@ def test_only_significantly_best_systems_are_marked(
     assert find_winner(leaderboard(ranked)) == winner
 
 
-def test_a_winner_has_its_own_verdict_against_every_rival() -> None:
-    """A beats B and B beats C, so that only A may be the first; A and C cannot be compared."""
+@pytest.mark.parametrize(("p_of_a_and_c", "mark_of_a"), [(0.001, "best"), (0.06, "tied")])
+def test_a_winner_has_its_own_verdict_against_every_rival(
+    p_of_a_and_c: float, mark_of_a: str
+) -> None:
+    """A beats B and B beats C; only if A beats C by a comparison of their own, A has won."""
     rows = leaderboard([(1, 1), (2, 0), (3, 0)])
-    rows[0]["beats"], rows[1]["beats"], rows[2]["beats"] = 1, 1, 0
-    assert find_winner(rows) is None
-    assert describe_winner(rows) == (
-        "No winner on citation.f1: a (0.900) is significantly better than 1 of 2 others."
+    keys = {"benchmark": "support", "slice": "all", "evaluator": "citation", "metric": "f1"}
+    compared = pl.DataFrame(
+        [
+            {**keys, "system_a": a, "system_b": b, "verdict": "better", "p_page": p}
+            for a, b, p in (("a", "b", 0.001), ("b", "c", 0.001), ("a", "c", p_of_a_and_c))
+        ]
     )
-    rows[0]["beats"] = 2
-    assert find_winner(rows) == "a"
-    # Among those that share the first place, there is no winner.
-    shared = leaderboard([(1, 1), (1, 1), (3, 0)])
-    shared[0]["beats"] = 2
-    assert find_winner(shared) is None
+    marked = add_marks(
+        pl.DataFrame(rows)
+        .drop("mark")
+        .with_columns(**{name: pl.lit(value) for name, value in keys.items()}),
+        compared,
+    ).to_dicts()
+    assert [row["mark"] for row in marked] == [mark_of_a, "worse", "worse"]
+    if mark_of_a == "best":
+        assert find_winner(marked) == "a"
+        return
+    assert find_winner(marked) is None
+    assert describe_winner(marked) == (
+        "No winner on citation.f1: a (0.900) is not significantly better than every other system."
+    )

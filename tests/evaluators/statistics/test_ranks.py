@@ -10,7 +10,7 @@ from scipy import stats
 
 from evaluators.statistics.clusters import Groups
 from evaluators.statistics.comparisons import Outcomes, compare, every_pair
-from evaluators.statistics.ranks import RankSets, count_beaten, rank_sets
+from evaluators.statistics.ranks import RankSets, rank_sets
 
 
 def found(values: np.ndarray, best: str = "high") -> RankSets:
@@ -84,8 +84,6 @@ def test_a_chain_of_verdicts_makes_the_sets_consistent() -> None:
     everyone = np.ones(3, dtype=bool)
     low, high = rank_sets(outcomes, everyone)
     assert (low.tolist(), high.tolist()) == ([1, 2, 3], [1, 2, 3])
-    # Only verdicts of their own count for a winner.
-    assert count_beaten(outcomes, everyone).tolist() == [1, 1, 0]
 
 
 def test_verdicts_in_a_circle_decide_no_ranks() -> None:

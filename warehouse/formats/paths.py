@@ -55,8 +55,10 @@ def expand(pattern: str | Path, *, folders: bool = False) -> list[tuple[Path, st
             continue
         kind = special_file(root / each)
         # A pattern may match folders that are not meant, but no program leaves a FIFO by chance.
-        if kind is not None and not folders and (
-            kind != "a folder" or each == rest or _SYSTEM in rest
+        if (
+            kind is not None
+            and not folders
+            and (kind != "a folder" or each == rest or _SYSTEM in rest)
         ):
             raise InputError([Problem(root / each, None, f"this is {kind}, expected a file")])
         if is_wanted(root / each):

@@ -201,3 +201,68 @@ def test_a_run_of_a_part_records_nothing(recorded: Path) -> None:
     assert scoreline(recorded, "run", "--evaluator", "citation", "--force").code == 0
     assert json.loads(file.read_text(encoding="utf-8")) == before
     assert not is_unchanged(recorded)
+
+
+def remove_page(project: Path) -> None:
+    (folder,) = (project / "published" / "report").glob("harbour-*")
+    (folder / "index.html").unlink()
+
+
+def shorten_data(project: Path) -> None:
+    (folder,) = (project / "published" / "report").glob("harbour-*")
+    next(path for path in (folder / "data").iterdir() if path.is_file()).write_bytes(b"")
+
+
+def remove_style(project: Path) -> None:
+    next((project / "published" / "report").glob("*.css")).unlink()
+
+
+DAMAGES: dict[str, Callable[[Path], None]] = {
+    "report folder": lambda project: shutil.rmtree(project / "published" / "report"),
+    "a page": remove_page,
+    "data of a page": shorten_data,
+    "a style sheet": remove_style,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_run_writes_again_what_is_missing_in_the_report(recorded: Path, damage: str) -> None:
+    published = recorded / "published"
+    report = {
+        path: path.stat().st_size
+        for path in [published / "index.html", *(published / "report").rglob("*")]
+        if path.is_file()
+    }
+    DAMAGES[damage](recorded)
+    assert not is_unchanged(recorded)
+    ended = scoreline(recorded, "run")
+    assert (ended.code, "nothing has changed" in ended.err) == (0, False), ended.err
+    for path, size in report.items():
+        assert path.is_file(), path
+        if path.suffix in (".html", ".css", ".js", ".json") and path.name != "index.html":
+            assert path.stat().st_size == size or path.name.startswith("."), path
+    assert "nothing has changed" in scoreline(recorded, "run").err
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage" * 9_000, b"\0" * 500_000])
+def test_a_damaged_warehouse_is_named_and_rebuilt(recorded: Path, content: bytes) -> None:
+    warehouse = recorded / ".scoreline" / "warehouse.duckdb"
+    query = "SELECT system, metric, mean, ci_low FROM leaderboard ORDER BY ALL"
+    before = scoreline(recorded, "sql", query, "--format", "json").out
+    warehouse.write_bytes(content)
+    assert not is_unchanged(recorded)
+    ended = scoreline(recorded, "run")
+    assert ended.code == 2, ended.err
+    assert "nothing has changed" not in ended.err
+    assert f"{str(warehouse)!r} is not a DuckDB database. Delete it and run again" in ended.err
+    warehouse.unlink()
+    assert scoreline(recorded, "run").code == 0
+    assert scoreline(recorded, "sql", query, "--format", "json").out == before
+
+
+def test_the_published_copy_may_take_the_place_of_a_damaged_warehouse(recorded: Path) -> None:
+    warehouse = recorded / ".scoreline" / "warehouse.duckdb"
+    warehouse.write_bytes(b"")
+    shutil.copyfile(recorded / "published" / "scoreline.duckdb", warehouse)
+    ended = scoreline(recorded, "run")
+    assert (ended.code, "nothing has changed" in ended.err) == (0, True), ended.err

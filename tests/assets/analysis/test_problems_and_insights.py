@@ -240,10 +240,11 @@ def test_labels_measure_agreement_and_correct_means(done: Workshop) -> None:
         for each in labels
     ]
     people = frame["value"].to_list()
-    # Two annotators who disagree on a sample halve it, which counts as a failure at 0.75.
+    # Two annotators who disagree on a sample halve it: half of it passes, half fails.
     disputed = [0.5 if at == 3 else value for at, value in enumerate(people)]
-    wanted = [float(value >= 0.75) for value in disputed]
-    assert row["kappa"] == pytest.approx(cohen_kappa_score(judged, wanted))
+    wanted, parts = [*people, 1 - people[3]], [0.5 if at == 3 else 1.0 for at in range(40)] + [0.5]
+    expected = cohen_kappa_score([*judged, judged[3]], wanted, sample_weight=parts)
+    assert row["kappa"] == pytest.approx(expected)
     assert (row["n_labels"], row["n_compared"], row["n_annotators"]) == (20, 40, 2)
     assert row["raw_mean"] == pytest.approx(19 / 40)
     assert 0 < row["alpha"] < 1

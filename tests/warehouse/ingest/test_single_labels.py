@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from warehouse.ingest.labels import Draw, LabelledMetric, UnknownSample
+from warehouse.errors import InputError
+from warehouse.ingest.labels import Draw, LabelledMetric, UnknownSample, import_labels
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -92,3 +94,23 @@ def test_where_people_are_the_judge_a_label_makes_the_score_stale(labels: Labell
     assert labels.warehouse.fetch(digests).rows() == [(7,)]
     replace(labels, is_judge=True).save(("s", "q0"), "ann", 1.0, RANDOM)
     assert labels.warehouse.fetch(digests).rows() == [(0,)]
+
+
+def test_imported_labels_may_state_how_their_samples_were_drawn(
+    labels: LabelledMetric, tmp_path: Path
+) -> None:
+    key = {"benchmark": "b", "system": "s", "evaluator": "faithfulness", "metric": "faithfulness"}
+    scales = {"b": {("faithfulness", "faithfulness"): (0.0, 1.0)}}
+    file = tmp_path / "labels.jsonl"
+
+    def import_file(*rows: dict[str, object]) -> None:
+        file.write_text("\n".join(json.dumps({**key, "value": 1, **row}) for row in rows))
+        import_labels(labels.warehouse, file, scales)
+
+    import_file({"question_id": "q0", "probability": 0.125}, {"question_id": "q1"})
+    found = labels.fetch().select("question_id", "selection", "probability").rows()
+    assert found == [("q0", None, 0.125), ("q1", None, None)]
+    for wrong in (0, 1.5, -1, "half"):
+        with pytest.raises(InputError, match="probability"):
+            import_file({"question_id": "q2", "probability": wrong})
+    assert labels.fetch().height == 2

@@ -15,6 +15,7 @@ import yaml
 
 from orchestration.errors import DamagedHistory, OrchestrationError
 from orchestration.leftovers import remove_leftovers
+from orchestration.runs.run_files import EVENTS, RUNS
 from warehouse.storage.file_lock import FileLock
 from warehouse.storage.file_system import plain_path
 from warehouse.storage.scratch import scratch_folder
@@ -120,6 +121,11 @@ def create_instance(project: Project) -> Path:
             raise OrchestrationError(
                 f"cannot write to the Dagster instance: Permission denied: {str(path)!r}"
             )
+    for name in (RUNS, EVENTS):
+        file = folder / name
+        # An empty file is a database without tables for SQLite.
+        if file.is_file() and not file.stat().st_size:
+            raise _damaged(project, f"{str(file)!r} is empty")
     return folder
 
 
@@ -174,12 +180,16 @@ def naming_damage(project: Project) -> Iterator[None]:
         said = next((each for each in causes if any(sign in str(each) for sign in DAMAGED)), None)
         if said is None or not type(said).__module__.startswith(("sqlite3", "sqlalchemy")):
             raise
-        folder = project.warehouse.parent / "dagster"
-        raise DamagedHistory(
-            f"the history of runs in {str(folder)!r} is damaged: {str(said).splitlines()[0]}. "
-            "Delete this folder and run again: it holds only what the interface shows of past "
-            "runs; the results are in the warehouse"
-        ) from error
+        raise _damaged(project, str(said).splitlines()[0]) from error
+
+
+def _damaged(project: Project, reason: str) -> DamagedHistory:
+    folder = project.warehouse.parent / "dagster"
+    return DamagedHistory(
+        f"the history of runs in {str(folder)!r} is damaged: {reason}. Delete this folder and run "
+        "again: it holds only what the interface shows of past runs; the results are in the "
+        "warehouse"
+    )
 
 
 def _open(folder: Path) -> dg.DagsterInstance:

@@ -47,6 +47,13 @@ def import_(file: Path, settings: Settings) -> None:
 
     import polars as pl
 
+    from orchestration.errors import OrchestrationError
+    from warehouse.storage.file_system import special_file
+
+    kind = special_file(file)
+    if kind is not None:
+        raise OrchestrationError(f"{str(file)!r} is {kind}, expected a file with labels")
+
     from assets.analysis.calibration import publish_labels
     from assets.publishing.report.write import write_report
     from orchestration.cli.output import say, write_frame

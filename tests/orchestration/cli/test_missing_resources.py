@@ -1,0 +1,101 @@
+"""A lack of resources, and what is not an ordinary file, is explained; nothing waits forever."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from orchestration.cli.program import describe_error
+from orchestration.config.load import load_config
+from orchestration.instance import home
+from tests.orchestration.conftest import scoreline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "not enough memory"),
+        (OSError(errno.EMFILE, os.strerror(errno.EMFILE)), "`ulimit -n 4096`"),
+        (OSError(errno.EMFILE, os.strerror(errno.EMFILE), "x.py"), "Too many open files: 'x.py'"),
+        (OSError(errno.EROFS, os.strerror(errno.EROFS), "w"), "the disk is read-only"),
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "the disk is full"),
+        (sqlite3.OperationalError("attempt to write a readonly database"), "is read-only"),
+        (sqlite3.OperationalError("database or disk is full"), "the disk is full"),
+        (sqlite3.OperationalError("disk I/O error"), "the disk is failing"),
+    ],
+)
+def test_a_lack_of_resources_is_explained(error: Exception, said: str) -> None:
+    assert said in describe_error(error)
+    wrapped = RuntimeError("wrapped by a library")
+    wrapped.__cause__ = error
+    assert said in describe_error(wrapped)
+    assert "bug" not in describe_error(wrapped)
+
+
+def test_other_errors_are_bugs() -> None:
+    assert "This is a bug" in describe_error(RuntimeError("defect"))
+
+
+def bind(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as opened:
+        opened.bind(os.path.relpath(path))
+
+
+SPECIAL: dict[str, Callable[[Path], None]] = {
+    "a FIFO": os.mkfifo,
+    "a folder": os.mkdir,
+    "a socket": bind,
+}
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("kind", SPECIAL)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "data/questions.jsonl",
+        "data/predictions_reader.jsonl",
+        "scoreline.yaml",
+        ".scoreline/warehouse.duckdb",
+    ],
+)
+def test_what_is_not_a_file_is_named(own_project: Path, kind: str, name: str) -> None:
+    file = own_project / name
+    file.unlink()
+    SPECIAL[kind](file)
+    ended = scoreline(own_project, "run")
+    assert ended.code == 2, ended.err
+    assert kind in ended.err
+    assert file.name in ended.err
+    assert "bug" not in ended.err
+
+
+@pytest.mark.timeout(60)
+def test_labels_are_not_read_from_a_fifo(own_project: Path) -> None:
+    os.mkfifo(own_project / "labels.jsonl")
+    ended = scoreline(own_project, "labels", "import", "labels.jsonl")
+    assert (ended.code, "is a FIFO" in ended.err) == (2, True), ended.err
+
+
+@pytest.mark.parametrize("name", ["history/runs.db", "history/runs/index.db"])
+@pytest.mark.parametrize("content", [b"", b"garbage" * 10_000])
+def test_damaged_databases_of_dagster_are_named(
+    own_project: Path, name: str, content: bytes
+) -> None:
+    folder = home(load_config(own_project / "scoreline.yaml").project)
+    (folder / name).write_bytes(content)
+    for ending in ("-wal", "-shm"):
+        (folder / f"{name}{ending}").unlink(missing_ok=True)
+    ended = scoreline(own_project, "run", "--force")
+    assert ended.code == 2, ended.err
+    assert f"the history of runs in {str(folder)!r} is damaged" in ended.err
+    assert "Delete this folder and run again" in ended.err

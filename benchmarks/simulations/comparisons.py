@@ -18,12 +18,14 @@ from evaluators.statistics.power import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from evaluators.statistics.arrays import Floats, Integers
 
 UNIT = (0.0, 1.0)
 UNBOUNDED = (-np.inf, np.inf)
+CATASTROPHES = "skewed: 1 % lose 0.495, others gain 0.005"
+PASSES = "passes and failures, 20 % differ"
 
 
 def tables(repeats: int) -> Iterator[Table]:
@@ -45,18 +47,18 @@ def _false_alarms(repeats: int) -> Table:
         ("skewed: lognormal", 30, UNBOUNDED),
         ("skewed: exp(1.5 z)", 40, UNBOUNDED),
         ("skewed: exp(1.5 z)", 400, UNBOUNDED),
-        ("skewed: 1 % lose 0.495, others gain 0.005", 30, UNIT),
-        ("skewed: 1 % lose 0.495, others gain 0.005", 100, UNIT),
-        ("skewed: 1 % lose 0.495, others gain 0.005", 500, UNIT),
+        (CATASTROPHES, 30, UNIT),
+        (CATASTROPHES, 100, UNIT),
+        (CATASTROPHES, 500, UNIT),
         ("one of 30 differs ten times as much", 30, UNBOUNDED),
         ("uniform", 30, UNIT),
-        ("passes and failures, 20 % differ", 30, UNIT),
+        (PASSES, 30, UNIT),
         ("clusters of 1 to 9", 100, UNIT),
     ):
         drawn = _draw(name, questions, repeats)
         codes = np.arange(questions) if name != "clusters of 1 to 9" else _clusters(questions)
         level = 0.5 if bounds == UNIT else 0.0
-        passes = name.startswith("passes")
+        passes = name == PASSES
         values = (
             np.hstack([np.maximum(drawn, 0.0), np.maximum(-drawn, 0.0)])
             if passes
@@ -73,7 +75,7 @@ def _false_alarms(repeats: int) -> Table:
             families=repeats,
         )
         wrong = sum(verdict in ("better", "worse") for verdict in found.verdict)
-        sums = np.stack([np.bincount(codes, column) for column in drawn.T], axis=1)
+        sums = np.stack([np.bincount(codes, column) for column in drawn.T], axis=1) * 1.0
         by_t = int((np.abs(sums.mean(axis=0)) > _t_limit(sums)).sum())
         rows.append(
             [
@@ -96,25 +98,21 @@ def _draw(name: str, questions: int, trials: int) -> Floats:
     generator = np.random.default_rng(SEED)
     shape = (questions, trials)
     z = generator.normal(size=shape)
-    if name == "skewed: exponential":
-        return generator.exponential(size=shape) - 1
-    if name == "skewed: lognormal":
-        return np.exp(z) - np.exp(0.5)
-    if name == "skewed: exp(1.5 z)":
-        return np.exp(1.5 * z) - np.exp(1.125)
-    if name.startswith("skewed: 1 %"):
-        # No two differences are equal: an interval of Student's is short.
-        return np.where(generator.random(shape) < 0.01, -0.495, 0.005) + 1e-4 * z
-    if name == "uniform":
-        return generator.uniform(-0.3, 0.3, shape)
-    if name.startswith("passes"):
-        return generator.choice([-1.0, 0.0, 1.0], p=[0.1, 0.8, 0.1], size=shape)
     if name == "clusters of 1 to 9":
         shared = generator.normal(size=shape)[_clusters(questions)]
         return np.clip(0.1 * (z + shared), -0.5, 0.5)
     if name.startswith("one"):
         z[0] *= 10
-    return z
+    drawn: dict[str, Callable[[], Floats]] = {
+        "skewed: exponential": lambda: generator.exponential(size=shape) - 1,
+        "skewed: lognormal": lambda: np.exp(z) - np.exp(0.5),
+        "skewed: exp(1.5 z)": lambda: np.exp(1.5 * z) - np.exp(1.125),
+        # No two differences are equal: an interval of Student's is short.
+        CATASTROPHES: lambda: np.where(generator.random(shape) < 0.01, -0.495, 0.005) + 1e-4 * z,
+        "uniform": lambda: generator.uniform(-0.3, 0.3, shape),
+        PASSES: lambda: generator.choice([-1.0, 0.0, 1.0], p=[0.1, 0.8, 0.1], size=shape),
+    }
+    return drawn.get(name, lambda: z)()
 
 
 def _clusters(questions: int) -> Integers:
@@ -200,7 +198,6 @@ def _power(repeats: int) -> Table:
     """The share of comparisons that find a true difference of the detectable size."""
     rows = []
     for questions, systems, spread in (
-        (10, 2, 0.2),
         (20, 2, 0.2),
         (30, 2, 0.2),
         (100, 2, 0.2),
@@ -229,8 +226,10 @@ def _power(repeats: int) -> Table:
     return Table(
         f"Detectable differences on a scale from 0 to 1, and the power ({repeats:,} pairs, normal "
         "differences)",
-        ["systems", "questions", "spread", "detectable by t", "detectable now"]
-        + ["power at that by t", "power now, target 0.8"],
+        [
+            *("systems", "questions", "spread", "detectable by t", "detectable now"),
+            *("power now at that by t", "power now, target 0.8"),
+        ],
         rows,
     )
 
@@ -282,8 +281,8 @@ def _pilots(repeats: int) -> Table:
             ]
         )
     return Table(
-        f"Questions for a difference of {difference} with a spread of {spread}, planned from a pilot "
-        f"({truth:,} are needed; {repeats:,} pilots)",
+        f"Questions for a difference of {difference} with a spread of {spread}, planned from a "
+        f"pilot ({truth:,} are needed; {repeats:,} pilots)",
         [
             "pilot",
             "median range",

@@ -31,7 +31,7 @@ _TINY = 1e-280
 """The squares of the differences of smaller numbers are 0."""
 
 LARGE = 500
-"""In families of more pairs than this, only p-values below 0.05 are computed for all pairs."""
+"""In a family of more pairs than this, only p-values that may decide are computed for all pairs."""
 
 _ULPS = 4
 """How many units in the last place of a mean are only the rounding of its numbers."""
@@ -152,7 +152,7 @@ def compare(
     is_passes: Booleans = is_pass_fail[pairs[:, 0]] & is_pass_fail[pairs[:, 1]] & groups.alone
     scale = _Scale.of(values, bounds, is_pass_fail)
     whole = sum_by_cluster(values, groups) if np.isfinite(values).all() else None
-    large = len(pairs) // max(1, families) > LARGE
+    large = families == 1 and len(pairs) > LARGE
     blocks = []
     for block in _blocks(is_passes, len(values)):
         own = pairs[block]

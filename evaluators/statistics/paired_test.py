@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.intervals import Interval
 from evaluators.statistics.weighted_sums import below_zero_p
 
@@ -85,14 +86,17 @@ class PairedTest:
 
         Args:
             is_needed: Shape (pairs,): the pairs whose p-value is needed in any case. Others get 1
-                if it is certainly above 0.05.
+                if they are certainly not significant after Holm's adjustment: p is above 0.05, or
+                above 0.05 by the number of those.
         """
         total = self._total(self.sums)
         sign = np.where(total < 0, -1.0, 1.0)
         p = np.ones(len(self.reach))
         open_ = total != 0
         if is_needed is not None:
-            open_ &= is_needed | ~self._surely_above_level(np.abs(total))
+            is_large = self._surely_above_level(np.abs(total))
+            threshold = LEVEL / (1 + np.count_nonzero(is_large))
+            open_ &= is_needed | ~(is_large | (self._least_p(sign) > threshold))
         which = np.flatnonzero(open_)
         if len(which):
             own = self.take(which)
@@ -153,6 +157,13 @@ class PairedTest:
         deviation = np.sqrt(self._total(self.sums**2) + unseen**2)
         near: Booleans = total - unseen <= _NEAR * deviation
         return near
+
+    def _least_p(self, sign: Floats) -> Floats:
+        """Return lower bounds of the p-values, as if there were no losses."""
+        unseen = np.where(self.reach > 0, self.reach * self.largest, np.inf)
+        gains = np.maximum(self.sums * sign, 0.0) / unseen
+        least: Floats = 2 * np.exp(-self._total(np.log1p(gains)))
+        return least
 
     def _total(self, numbers: Floats) -> Floats:
         total: Floats = (numbers if self.repeats is None else numbers * self.repeats).sum(axis=0)

@@ -190,7 +190,11 @@ def test_large_families_decide_what_small_ones_decide() -> None:
     assert len(pairs) > 500
     assert (every.outcomes.signs == some.outcomes.signs).all()
     assert np.count_nonzero(some.outcomes.signs) > 100
-    for name in ("low", "high", "p_value", "p_adjusted", "detectable"):
+    # An adjusted p that is not significant may be larger than Holm's.
+    decided = every.p_adjusted[wanted] < 0.05
+    assert some.p_adjusted[decided] == pytest.approx(every.p_adjusted[wanted][decided], rel=1e-6)
+    assert (some.p_adjusted >= every.p_adjusted[wanted] * (1 - 1e-6)).all()
+    for name in ("low", "high", "p_value", "detectable"):
         ours, theirs = getattr(some, name), getattr(every, name)[wanted]
         assert ours == pytest.approx(theirs, rel=1e-6), name
     assert some.verdict == [every.verdict[at] for at in np.flatnonzero(wanted)]

@@ -212,7 +212,6 @@ def test_a_wrong_shape_ends_the_run_if_it_is_the_first_answer(
         asked.ask(20)
     raised.match(message)
     assert asked.system.asked == {"q0": 1}
-    # It may be billed, so it is stored: as a failure, which the next run asks again.
     (stored,) = asked.ledger.kept
     assert (stored.reply, stored.status.value) == (None, "target_error")
 

@@ -135,4 +135,4 @@ def _has_few_files_left() -> bool:
     import psutil
 
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return psutil.Process().num_fds() > soft - 8
+    return bool(psutil.Process().num_fds() > soft - 8)

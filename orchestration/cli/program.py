@@ -63,7 +63,7 @@ class Program(click.Group):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except click.ClickException as error:
-            error.message = show_hidden(error.message)
+            vars(error)["message"] = show_hidden(error.message)
             raise
         except click.exceptions.Exit:
             raise

@@ -112,17 +112,16 @@ def _rows(path: Path, *, every_epoch: bool = False) -> Iterator[Row | Reject]:
 
 
 def _resolved_length(sample: Any) -> int:
-    """Return how many characters the attachments add to the input, the only text that has some."""
-    attachments = sample.attachments
-    if isinstance(sample.input, str) or not attachments:
-        return 0
+    """Return the characters of the input, the only text with attachments, once these are in it."""
+    if isinstance(sample.input, str):
+        return len(sample.input)
     level = [message.model_dump() for message in sample.input]
     length = 0
     while level:
         value = level.pop()
         if isinstance(value, str):
             name = value.removeprefix("tc://").removeprefix("attachment://")
-            length += len(attachments[name]) if name in attachments else 0
+            length += len(sample.attachments.get(name, value))
         elif isinstance(value, dict | list | tuple):
             level += value.values() if isinstance(value, dict) else value
     return length

@@ -200,8 +200,14 @@ def test_attachments_are_resolved(tmp_path: Path) -> None:
     assert questions["birds/1"].question == "x" * 30_000
 
 
-@pytest.mark.parametrize("name", ["attachment://" + HASH, "tc://" + HASH])
-@pytest.mark.parametrize("log_format", ["json", "eval"])
+@pytest.mark.parametrize(
+    ("log_format", "name"),
+    [
+        ("json", "attachment://" + HASH),
+        ("json", "tc://" + HASH),  # of earlier versions, which wrote no .eval
+        ("eval", "attachment://" + HASH),
+    ],
+)
 def test_an_attachment_cannot_fill_the_memory(tmp_path: Path, log_format: str, name: str) -> None:
     content = attached(3000, 20_000, name)
     content["samples"].append({"id": 2, "epoch": 1, "input": "?", "target": "a"})

@@ -75,7 +75,9 @@ def _false_alarms(repeats: int) -> Table:
             families=repeats,
         )
         wrong = sum(verdict in ("better", "worse") for verdict in found.verdict)
-        sums = np.stack([np.bincount(codes, column) for column in drawn.T], axis=1) * 1.0
+        sums: Floats = np.stack(
+            [np.bincount(codes, each) for each in drawn.T], axis=1, dtype=np.float64
+        )
         by_t = int((np.abs(sums.mean(axis=0)) > _t_limit(sums)).sum())
         rows.append(
             [

@@ -105,7 +105,12 @@ class PairedTest:
 
     def interval(self, level: float) -> Interval:
         """Return the interval whose ends may each fail with a probability of `level`."""
-        return Interval(self.low(level), -self.mirrored.low(level) + 0.0)
+        both = np.tile(np.arange(len(self.reach)), 2)
+        signs = np.repeat((1.0, -1.0), len(self.reach))
+        every = self.take(both)
+        # Both ends together take half of the steps.
+        low, high = np.split(replace(every, sums=every.sums * signs).low(level), 2)
+        return Interval(low + 0.0, -high + 0.0)
 
     def low(self, level: float) -> Floats:
         """Return the lower ends: the largest means with a p-value of at most `level`.

@@ -30,7 +30,8 @@ def test_many_questions_have_the_power_of_the_t_test(n: int, tests: int) -> None
     z = stats.norm.isf(0.025 / tests)
     mean = found - 0.842 * 0.02
     assert n * mean - 1 == pytest.approx(z * np.sqrt(n * (0.02**2 * n + mean**2) + 1), rel=0.15)
-    assert effect < found < 1.5 * effect
+    # The loss of power, about reach / n, shrinks faster than the effect.
+    assert effect < found < effect + 3 / n
 
 
 def test_three_points_take_a_thousand_questions() -> None:

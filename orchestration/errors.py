@@ -100,16 +100,24 @@ def describe_resource(error: BaseException) -> str | None:
 
     Libraries wrap these errors in errors of their own, so causes and messages are searched.
     """
-    seen: BaseException | None = error
-    while seen is not None:
-        number = _error_number(seen)
+    for each in _causes(error):
+        number = _error_number(each)
         if number is not None:
-            place = getattr(seen, "filename", None)
-            said = str(seen).partition("\n")[0] or type(seen).__name__
+            place = getattr(each, "filename", None)
+            said = str(each).partition("\n")[0] or type(each).__name__
             detail = said if place is None else f"{os.strerror(number)}: {place!r}"
             return f"{RESOURCES[number]} ({detail})"
-        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
     return None
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """Return an error and what caused it; an error that is raised again may be its own cause."""
+    found: list[BaseException] = []
+    each: BaseException | None = error
+    while each is not None and each not in found:
+        found.append(each)
+        each = each.__cause__ or (None if each.__suppress_context__ else each.__context__)
+    return found
 
 
 def _error_number(error: BaseException) -> int | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
-from assets.publishing.report.write import FOLDER
+from assets.fingerprints.report_files import FOLDER
 from warehouse.storage.file_system import cache_folder
 from warehouse.storage.scratch import orphans, remove_orphans
 

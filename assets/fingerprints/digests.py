@@ -86,8 +86,8 @@ def leaderboard_fingerprint(benchmark: Benchmark, fingerprints: Mapping[str, str
     thresholds = [benchmark.default_threshold, dict(benchmark.thresholds)]
     order = [benchmark.rank_by, *(evaluator.name for evaluator in benchmark.evaluators)]
     settings = [benchmark.slices, benchmark.cluster, thresholds, benchmark.intervals, order]
-    settings += [benchmark.statements, *benchmark.missing.settings()]
-    return digest_of(_AGGREGATION_VERSION, scores, settings)
+    settings += benchmark.missing.settings()
+    return digest_of(_AGGREGATION_VERSION, scores, settings, benchmark.statements)
 
 
 def gates_fingerprint(benchmark: Benchmark, fingerprints: Mapping[str, str]) -> str:

@@ -302,8 +302,10 @@ def _compare_values(
             found.std_error,
             found.clusters,
             found.degrees,
+            found.unseen,
             tests=share * systems,
-            is_mcnemar=bool(pass_fail.all()) and groups.alone,
+            least=found.least_p,
+            pass_fail=bool(pass_fail.all()) and groups.alone,
         ),
     }
     return pl.DataFrame(

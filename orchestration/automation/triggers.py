@@ -126,7 +126,7 @@ def _benchmarks_of(
 ) -> dict[str, tuple[str, str]]:
     """Return for each benchmark of some requests the first and the last one of its run."""
     names = list(project.benchmarks)
-    found = {}
+    found: dict[str, tuple[str, str]] = {}
     for request in requests:
         first, last = request.tags[RANGE_START], request.tags[RANGE_END]
         found |= dict.fromkeys(names[names.index(first) : names.index(last) + 1], (first, last))

@@ -170,5 +170,10 @@ def test_control_characters_are_replaced_before_charts_are_drawn(worker: ImageWo
 
 
 def test_other_texts_are_drawn_as_they_are() -> None:
-    texts: list[Any] = ["a\\u0001", "ü 🙂 \u202eabc", "\u200b", "\ud7ff", "�"]
+    texts: list[Any] = ["a\\u0001", "ü 🙂 abc", "\ud7ff", "�"]
     assert style.to_spec(raw(*texts)) == raw(*texts)
+
+
+def test_hidden_characters_are_drawn_as_escapes() -> None:
+    (rows,) = style.to_spec(raw("\u202eabc", "\u200b"))["datasets"].values()
+    assert [row["name"] for row in rows] == ["\\u202eabc", "\\u200b"]

@@ -18,7 +18,7 @@ from tests.judge_said import Said
 from tests.judge_server import JudgeServer
 
 WEIGHT = 0.3
-N = 12
+N = 60
 PROJECT = """
 publish: published
 judge: {{model: openai/judge, api_base: "{url}"}}
@@ -106,7 +106,7 @@ def test_every_point_is_the_mean_of_single_questions(
     assert len(drawn) == 2 * 21
     for (system, weight), (mean, n) in drawn.items():
         # Worked out: the writer has 5/5 and half of the words, the citer 2/5 and all of them.
-        answer, evidence = (1.0, 0.5) if system == "writer" else (0.4 * 11 / 12, 11 / 12)
+        answer, evidence = (1.0, 0.5) if system == "writer" else (0.4 * (N - 1) / N, (N - 1) / N)
         assert mean == pytest.approx(weight * answer + (1 - weight) * evidence)
         assert n == N
     means = found.sql("SELECT system, mean FROM leaderboard WHERE evaluator = 'rubric_combined'")
@@ -117,8 +117,8 @@ def test_every_point_is_the_mean_of_single_questions(
 def test_the_page_says_where_the_order_changes(results: tuple[scoreline.Results, str]) -> None:
     _, page = results
     text = html.unescape(page)
-    # 0.5 + 0.5 w = 11/12 - 11/20 w
-    assert "they change places at λ = 0.40. Both differences are significant." in text
+    # 0.5 + 0.5 w = 59/60 - 59/100 w
+    assert "they change places at λ = 0.44. Both differences are significant." in text
     assert f"The dashed line is the weight of this benchmark, {WEIGHT}." in text
     assert "Combined score by weight" in text
 

@@ -54,25 +54,34 @@ def test_the_first_lines_say_who_won_and_what_to_look_at(
 ) -> None:
     browser.open(handbook.index)
     (summary,) = plain(browser.texts("#winners .verdict"))
-    assert summary == "3 of 12 benchmarks have a winner: rag (2) and certain (1)."
+    assert summary == "1 of 12 benchmarks has a winner: certain (1)."
     lines = plain(browser.texts("#winners li"))
-    assert (
-        "handbook-answers: rag (0.861) is best on citation.f1, before keyword (0.522): "
-        "the difference is significant."
-    ) in lines
-    assert lines[3].startswith("counter-manners: No winner on byop.passes: 5 questions are too few")
+    assert lines[0] == (
+        "deck-hand-exam: certain (0.835) is best on option_confidence.phi, before confident "
+        "(0.541): the difference is significant."
+    )
+    assert lines[1] == (
+        "counter-manners: No winner on byop.passes: 5 questions are too few for any significant "
+        "difference between rag (0.800), keyword (0.400) and plain-llm (0.000)."
+    )
+    assert lines[3] == (
+        "handbook-answers: No winner on citation.f1: 23 questions in 11 clusters are too few to "
+        "tell rag (0.861) from keyword (0.522) and plain-llm (0.000)."
+    )
     assert lines[4] == "and 8 more, without a winner"
+    (shared,) = browser.texts("#winners p.fine")
+    assert "5 % level, shared by all statements of this page and of the first page" in shared
     assert browser.texts("#acts .verdict") == [
-        *("7 problems of high severity", "1 ranking by a judge that is not validated")
+        *("6 problems of high severity", "1 ranking by a judge that is not validated")
     ]
     acts = browser.texts("#acts li")
     assert acts[1].startswith("deck-hand-exam: option_confidence.phi of guesser is 0.260, lower")
-    assert acts[3] == "and 4 more, in red below"
+    assert acts[3] == "and 3 more, in red below"
     assert acts[4].startswith(
         "counter-manners: the judge of byop.passes is not validated: it agrees too little with 15 "
     )
     assert plain(browser.texts("#changes li")) == [
-        "handbook-answers: keyword −0.268 to 0.522 (significantly worse)",  # noqa: RUF001
+        "handbook-answers: keyword −0.268 to 0.522 (worse, not significant)",  # noqa: RUF001
         "handbook-answers: rag +0.072 to 0.861 (better, not significant)",
     ]
     # All of this stands on the first screen.
@@ -84,7 +93,7 @@ def test_a_page_says_what_has_changed_below_its_verdict(browser: Browser, handbo
     browser.open(handbook.page("handbook-answers"))
     (said,) = plain(browser.texts("#changes"))
     assert said.partition(" UTC: ")[2] == (
-        "keyword −0.268 to 0.522 (significantly worse); "  # noqa: RUF001
+        "keyword −0.268 to 0.522 (worse, not significant); "  # noqa: RUF001
         "rag +0.072 to 0.861 (better, not significant). History"
     )
     browser.click("#changes a")
@@ -95,9 +104,11 @@ def test_a_page_says_what_has_changed_below_its_verdict(browser: Browser, handbo
 
 def test_only_what_needs_an_act_is_red(browser: Browser, handbook: Report) -> None:
     browser.open(handbook.index)
-    red = browser.texts("#handbook-answers .warn")
-    assert red == ["6 problems (1 high)"]
-    assert "1 failed answer" in browser.find("#handbook-answers").text
+    assert browser.texts("#ticket-counter .warn") == ["18 problems (1 high)"]
+    # A mean below its threshold that may be chance, and a failed answer, are not red.
+    own = browser.find("#handbook-answers").text
+    assert "1 failed answer, 6 problems\n" in own
+    assert browser.texts("#handbook-answers .warn") == []
     assert browser.texts("#page-search .warn") == []
     browser.open(handbook.page("mail-routing"))
     assert browser.texts("#overview .warn") == []
@@ -110,15 +121,17 @@ def test_the_matrix_shows_values_and_marks_and_opens_pages(
     first = "#matrix .wide:first-child"
     assert browser.texts(f"{first} thead th") == ["Benchmark", "rag", "keyword", "plain-llm"]
     cells = [" ".join(text.split()) for text in browser.texts("tr[data-benchmark=mail-routing] td")]
-    assert cells == ["0.875 tied", "0.542", "0.792 tied"]
+    assert cells == ["0.875 tied", "0.542 tied", "0.792 tied"]
     cells = [" ".join(text.split()) for text in browser.texts("tr[data-benchmark=page-search] td")]
-    assert cells == ["0.944 best", "0.417", ""]
+    assert cells == ["0.944 tied", "0.417 tied", ""]
+    cells = [" ".join(text.split()) for text in browser.texts("tr[data-benchmark$=exam] td")]
+    assert cells == ["0.835 best", "0.541", "0.260", "0.010"]
     browser.click("tr[data-benchmark=mail-routing] td a")
     browser.reads("h1", ["mail-routing"])
     (verdict,) = plain(browser.texts(".verdicts li"))
     assert verdict == (
         "No winner on classification.accuracy: 24 questions are too few to tell rag (0.875) "
-        "from plain-llm (0.792)."
+        "from plain-llm (0.792) and keyword (0.542)."
     )
 
 

@@ -32,6 +32,9 @@ _TAIL = 1e-10
 _LEAST_DISTANCE = 0.5
 """The least distance of the path of integration from the pole at 0, in scales."""
 
+_PRECISION = 2.0**30
+"""Probabilities are given to nine digits."""
+
 _SEARCH = 60
 _CLOSE = 0.1
 """The saddle point needs no more precision than this, in scales."""
@@ -66,7 +69,9 @@ def below_zero_p(coefficients: Floats, repeats: Floats | None = None) -> Floats:
     for start in range(0, len(mixed), step):
         which = mixed[start : start + step]
         p[which] = _integrate(a[:, which], None if repeats is None else repeats[:, which])
-    return p
+    # The last digits depend on what else is computed at once.
+    digits, exponents = np.frexp(p)
+    return np.ldexp(np.round(digits * _PRECISION) / _PRECISION, exponents)
 
 
 def _integrate(a: Floats, repeats: Floats | None) -> Floats:
@@ -166,10 +171,13 @@ def _path(a: Floats, repeats: Floats | None) -> _Path:
         # The slope is infinite at both ends, with opposite signs, and increases.
         low, high = np.where(slope < 0, at, low), np.where(slope > 0, at, high)
         change = -slope / curve
-        if (np.abs(change) * np.sqrt(curve) <= _CLOSE).all():
+        # Each path ends its own search, so that it does not depend on the others.
+        is_close = np.abs(change) * np.sqrt(curve) <= _CLOSE
+        if is_close.all():
             break
         moved = at + change
-        at = np.where((moved > low) & (moved < high), moved, (low + high) / 2)
+        halved = np.where((moved > low) & (moved < high), moved, (low + high) / 2)
+        at = np.where(is_close, at, halved)
     scale = np.sqrt((weights * (a / (1 - a * at)) ** 2).sum(axis=0))
     is_near = np.abs(at) * scale < _LEAST_DISTANCE
     # The path passes the pole at 0 on the side where the next one is further away: that one is at

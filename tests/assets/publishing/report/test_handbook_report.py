@@ -9,12 +9,16 @@ import pytest
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.support.select import Select
 
+from assets.project import Benchmark
+from evaluators import catalog
+from tests.assets.conftest import project_in, write
+from tests.assets.publishing.report.conftest import Report, published
 from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-    from tests.assets.publishing.report.conftest import Report
     from tests.browser import Browser
 
 pytestmark = [pytest.mark.browser, takes_minutes]
@@ -64,14 +68,45 @@ def test_the_leaderboard_is_sorted_filtered_and_sliced(browser: Browser, handboo
     browser.until(lambda: "of 24" not in browser.find("#lb-table").text)
 
 
-def test_intervals_stand_below_means_and_ties_have_badges(
+def test_intervals_stand_below_means_and_only_significant_bests_have_badges(
     browser: Browser, handbook: Report
 ) -> None:
     browser.open(handbook.page("mail-routing"))
     mean = browser.all("#lb-table tbody td.num")[1].text
     assert re.fullmatch(r"0\.875\n0\.\d{3} to 0\.\d{3}", mean)
-    assert "tied with best" in browser.find("#lb-table").text
+    # No system is significantly worse, so that a badge on each would say nothing.
+    browser.reads("#lb-table tbody .badge", [])
     assert "failed" not in browser.find("#lb-table").text
+    browser.open(handbook.page("deck-hand-exam"))
+    Select(browser.find("#lb-metric")).select_by_value("option_confidence.phi")
+    browser.reads("#lb-table tbody .badge", ["best"])
+    assert browser.find("#lb-table tbody tr").text.split()[:3] == ["1", "certain", "best"]
+
+
+def test_systems_that_cannot_be_distinguished_from_the_best_have_badges(
+    browser: Browser, tmp_path: Path
+) -> None:
+    n = 60
+    write(
+        tmp_path / "questions.jsonl",
+        ({"question_id": f"q{at}", "question": "Which?", "expected_label": "a"} for at in range(n)),
+    )
+    for system, right in (("first", n - 1), ("second", n - 3), ("last", 3)):
+        write(
+            tmp_path / f"labels_{system}.jsonl",
+            ({"question_id": f"q{at}", "label": "a" if at < right else "b"} for at in range(n)),
+        )
+    desks = Benchmark(
+        name="desks",
+        questions=tmp_path / "questions.jsonl",
+        predictions=tmp_path / "labels_{system}.jsonl",
+        evaluators=(catalog.build("classification"),),
+    )
+    browser.open(published(project_in(tmp_path, desks)).page("desks"))
+    browser.reads(SYSTEMS, ["first", "second", "last"])
+    browser.reads("#lb-table tbody .badge", ["best", "tied with best"])
+    rows = browser.texts("#lb-table tbody tr")
+    assert ["tied with best" in row for row in rows] == [False, True, False]
 
 
 def test_every_confusion_matrix_has_its_copies_below(browser: Browser, handbook: Report) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 SIGNATURES: list[tuple[str, Mapping[str, Any], str]] = [
     ("citation", {}, "citation|version:2"),
-    ("evidence_overlap", {}, "evidence_overlap|version:2"),
+    ("evidence_overlap", {}, f"evidence_overlap|regex=={version('regex')}|version:3"),
     (
         "document_retrieval",
         {},
@@ -33,12 +34,12 @@ SIGNATURES: list[tuple[str, Mapping[str, Any], str]] = [
     (
         "classification",
         {},
-        "classification|labels:[]|normalize:false|positive_label:null|version:2",
+        "classification|labels:[]|normalize:false|positive_label:null|version:3",
     ),
     (
         "classification",
         {"normalize": True, "labels": ["oui", "été"], "positive_label": "été"},
-        'classification|labels:["oui","été"]|normalize:true|positive_label:"été"|version:2',
+        'classification|labels:["oui","été"]|normalize:true|positive_label:"été"|version:3',
     ),
 ]
 

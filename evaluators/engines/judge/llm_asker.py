@@ -23,7 +23,6 @@ from evaluators.engines.judge.errors import (
     JudgeRefused,
     JudgeUnreachable,
     TransientFailure,
-    UnsupportedRequest,
     WrongAddress,
 )
 from evaluators.engines.judge.litellm_call import LitellmClient, missing_key
@@ -45,8 +44,8 @@ if TYPE_CHECKING:
 
 _MAX_WAIT_S = 60.0
 
-_MOST_UNUSABLE = 2
-"""How many first calls may be rejected, or get answers that cannot be read."""
+_MOST_UNREADABLE = 2
+"""How many first calls may get answers that cannot be read; they may be billed."""
 
 
 class OverBudget(CallFailure):
@@ -93,7 +92,7 @@ class LlmAsker:
         self.served_by = ""
         self._is_callable = False
         self._first = asyncio.Lock()
-        self._unusable = 0
+        self._unreadable = 0
         self._unreachable = 0
         self._refused: JudgeRefused | None = None
 
@@ -307,16 +306,16 @@ class LlmAsker:
             raise JudgeUnreachable(f"the judge {where} cannot be called: {failure}") from None
         if isinstance(failure, TransientFailure) and (failure.unreachable or failure.garbled):
             raise JudgeUnreachable(f"the judge {where} does not answer: {failure}") from None
-        if not isinstance(failure, UnsupportedRequest | BadAnswer):
-            # The server is busy or slow, or the messages are too long: the others may be answered.
+        if not isinstance(failure, BadAnswer):
+            # The server is busy, or these messages do not suit it: the others may be answered.
             self._is_callable = True
             return
-        self._unusable += 1
-        if self._unusable == _MOST_UNUSABLE:
+        self._unreadable += 1
+        if self._unreadable == _MOST_UNREADABLE:
             # This call is stored, since it may be billed; the next one ends the run.
-            is_rejected = isinstance(failure, UnsupportedRequest)
-            what = "rejects every request" if is_rejected else "gives no answer that can be read"
-            self._refused = JudgeRefused(f"the judge {where} {what}: {failure}")
+            self._refused = JudgeRefused(
+                f"the judge {where} gives no answer that can be read: {failure}"
+            )
 
     def _count_unreachable(self, failure: CallFailure) -> None:
         if not (isinstance(failure, TransientFailure) and failure.unreachable):

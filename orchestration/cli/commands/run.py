@@ -15,6 +15,7 @@ from orchestration.cli.options import (
     run_options,
     system_option,
 )
+from orchestration.cli.output import echo
 from orchestration.cli.program import debug_option
 
 HELP_ORDER = 2
@@ -131,7 +132,7 @@ def command(
         run = run_project(settings, choices, debug=debug, quiet=quiet, lines=style == "table")
         silent = None if run is None else describe_silent_judge(run)
         if silent is not None:
-            click.echo(silent, err=True)
+            echo(silent, err=True)
         copy, names = open_copy(project), choices.benchmarks or tuple(project.benchmarks)
         copy_state = unchanged.identify(copy.path)
         notes = lint_config(project, names)

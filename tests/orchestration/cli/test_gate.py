@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import CliRunner
+from scipy import stats
 
 from assets.analysis.gates.result import GateResult
 from orchestration.cli.commands.gate import describe_interval, has_decisive_interval
@@ -56,18 +57,21 @@ def test_missed_limit(done_project: Path) -> None:
     assert gate(done_project, "--system", "keyword", "--max", "citation.f1=0").code == 1
 
 
-def test_confident_limit_is_for_the_end_of_the_interval(done_project: Path) -> None:
+def test_confident_limit_is_for_the_exact_end_of_the_interval(done_project: Path) -> None:
+    """Wilson's interval, which the row shows, is shorter than that of the exact test."""
     (row,) = json.loads(
         gate(done_project, "--system", "reader", "--min", "citation.f1=0", "--format", "json").out
     )
+    assert (row["n_scored"], row["mean"]) == (6, pytest.approx(5 / 6))
+    exact = {"--min": stats.beta.ppf(0.025, 5, 2), "--max": stats.beta.ppf(0.975, 6, 1)}
     for option, bound in (("--min", "ci_low"), ("--max", "ci_high")):
-        between = (row["mean"] + row[bound]) / 2
-        limit = ["--system", "reader", option, f"citation.f1={between}"]
+        limit = ["--system", "reader", option, f"citation.f1={row[bound]}"]
         assert gate(done_project, *limit).code == 0
         ended = gate(done_project, *limit, "--confident")
         assert ended.code == 1
         assert "end of the interval is required" in ended.err
-        reached = ["--system", "reader", option, f"citation.f1={row[bound]}", "--confident"]
+        beyond = exact[option] + (-1e-6 if option == "--min" else 1e-6)
+        reached = ["--system", "reader", option, f"citation.f1={beyond}", "--confident"]
         assert gate(done_project, *reached).code == 0
 
 

@@ -110,7 +110,7 @@ def test_sql(invoke: Any) -> None:
     [
         ("SELECT systm FROM leaderboard", '"systm" not found'),
         ("SELEC 1", "syntax error"),
-        ("DROP TABLE leaderboard", "read-only"),
+        ("DROP TABLE leaderboard", "only reading is allowed: expected a SELECT, got DROP"),
         ("SELECT * FROM read_csv('/etc/passwd')", "disabled by configuration"),
         ("SELECT 1; SELECT 2", "expected one statement"),
         ("  ", "the query is empty"),

@@ -79,7 +79,7 @@ def test_only_changed_rows_are_scored_again(tmp_path: Path) -> None:
         ("FROM a", "FROM b", 4, "team.predictions: Catalog Error: Table with name b"),
         ("FROM q", "FROM qq", 3, 'Table with name qq does not exist! Did you mean "q"?'),
         ("team.duckdb}", "taem.duckdb}", 3, "did you mean 'team.duckdb'?"),
-        ("SELECT *", "DELETE", 3, "expected one SELECT, found DELETE"),
+        ("SELECT *", "DELETE", 3, "only reading is allowed: expected a SELECT, got DELETE"),
         ("question_id,", "question_id || 'x' AS question_id,", 4, "there is no question '0x'"),
     ],
 )

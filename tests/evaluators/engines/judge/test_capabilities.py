@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -277,15 +276,17 @@ def test_answers_that_the_library_cannot_read_are_not_tried_again(
     assert ledger.ledger.check().rows == 3
 
 
-def test_a_model_that_rejects_every_request_is_asked_twice() -> None:
-    with JudgeServer(lambda _: Said(status=400, content="nothing suits me")) as server:
-        with LedgerJudge(settings(server), FolderLedger()) as judge:
-            futures = [judge.ask(about(str(n)), origin(f"q{n}")) for n in range(50)]
-            failures = [future.exception(60) for future in futures]
-        asked = {json.dumps(each["messages"]) for each in server.requests}
-    assert len(asked) == 2
-    assert isinstance(failures[-1], JudgeRefused)
-    assert "rejects every request: bad_request: nothing suits me" in str(failures[-1])
+def test_a_rejected_request_does_not_end_the_others() -> None:
+    def script(request: dict[str, Any]) -> Said:
+        is_odd = "odd" in str(request["messages"])
+        return Said(status=400, content="no") if is_odd else GOOD
+
+    with JudgeServer(script) as server, LedgerJudge(settings(server), FolderLedger()) as judge:
+        subjects = ["odd", *"abcdefgh"]
+        futures = [judge.ask(about(each), origin(each)) for each in subjects]
+        failures = [future.exception(60) for future in futures]
+    assert isinstance(failures[0], JudgeError)
+    assert failures[1:] == [None] * 8
 
 
 def test_options_that_the_first_call_rejects_are_not_sent_again() -> None:

@@ -39,6 +39,7 @@ VALUES: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
     ),
     "DOUBLE": (pl.Float64, NUMBER),
     "DOUBLE[]": (pl.List(pl.Float64), st.lists(st.none() | NUMBER, max_size=3)),
+    "BOOLEAN[]": (pl.List(pl.Boolean), st.lists(st.none() | st.booleans(), max_size=3)),
     "INTEGER": (pl.Int32, st.integers(-(2**31), 2**31 - 1)),
     "INTEGER[]": (pl.List(pl.Int32), st.lists(st.integers(-(2**31), 2**31 - 1), max_size=3)),
     "BIGINT": (pl.Int64, st.integers(-(2**63), 2**63 - 1)),

@@ -25,7 +25,8 @@ NAMES = [
     "back\\slash",
     "b\\s[x]?*",
     "[br]ackets",
-    "'single' \"double\"",
+    '"double"',
+    "'single'",
     "a&b=c;d#e",
     "{system}",
 ]
@@ -44,7 +45,18 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 @takes_minutes
 @pytest.mark.filterwarnings("ignore:The ``noload``")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            each,
+            marks=pytest.mark.xfail(
+                "'" in each, reason="MLflow writes the current folder into SQL as it is"
+            ),
+        )
+        for each in NAMES
+    ],
+)
 def test_a_project_works_in_a_folder_of_any_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

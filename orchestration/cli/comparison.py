@@ -183,8 +183,8 @@ def describe_comparison(
             "few questions."
         )
     # At the level that all statements share, there may be no outcome that would be significant.
-    is_hopeless = shared == 1 and row["difference"]
-    remark = "" if is_hopeless else _no_variation(row)
+    is_undetectable = shared == 1 and row["difference"]
+    remark = "" if is_undetectable else _no_variation(row)
     return (
         f"{metric}: no significant difference between {a} and {b} on {questions}: it is "
         f"{abs(row['difference']):.3f}{_interval(row)}, {adjusted}{remark}."

@@ -112,7 +112,7 @@ def _write_benchmarks(snapshot: OpenSnapshot, root: Path) -> Iterator[BenchmarkD
                         write_folder(data, scratch / data.folder)
                         write_sizes(scratch / data.folder)
                         if (root / data.folder).exists():
-                            # It is damaged: somebody has removed or changed files.
+                            # Files were removed or changed.
                             (root / data.folder).replace(scratch / "damaged")
                         (scratch / data.folder).replace(root / data.folder)
                 yield data

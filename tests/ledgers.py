@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 from tempfile import mkdtemp
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from assets.engines import WarehouseLedger
@@ -48,6 +49,11 @@ class FolderLedger(WarehouseLedger):
         return self.kept[-1]
 
     def __del__(self) -> None:
-        self.ledger.close()
-        if self._own is not None:
-            shutil.rmtree(self._own)
+        # The last reference may be one of the thread that `close` waits for.
+        Thread(target=_close, args=(self.ledger, self._own)).start()
+
+
+def _close(ledger: Ledger, folder: Path | None) -> None:
+    ledger.close()
+    if folder is not None:
+        shutil.rmtree(folder)

@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 
 _MAX_WAIT_S = 60.0
 
-_MOST_UNREADABLE = 2
-"""How many first calls may get answers that cannot be read; they may be billed."""
-
 
 class OverBudget(CallFailure):
     """The likely cost of a call exceeds the rest of the budget."""
@@ -92,7 +89,7 @@ class LlmAsker:
         self.served_by = ""
         self._is_callable = False
         self._first = asyncio.Lock()
-        self._unreadable = 0
+        self._unreadable = ""
         self._unreachable = 0
         self._refused: JudgeRefused | None = None
 
@@ -306,16 +303,15 @@ class LlmAsker:
             raise JudgeUnreachable(f"the judge {where} cannot be called: {failure}") from None
         if isinstance(failure, TransientFailure) and (failure.unreachable or failure.garbled):
             raise JudgeUnreachable(f"the judge {where} does not answer: {failure}") from None
-        if not isinstance(failure, BadAnswer):
-            # The server is busy, or these messages do not suit it: the others may be answered.
+        if not isinstance(failure, BadAnswer) or self._unreadable not in ("", str(failure)):
+            # The server is busy, or this call does not suit it: the others may be answered.
             self._is_callable = True
-            return
-        self._unreadable += 1
-        if self._unreadable == _MOST_UNREADABLE:
+        elif self._unreadable:
             # This call is stored, since it may be billed; the next one ends the run.
             self._refused = JudgeRefused(
                 f"the judge {where} gives no answer that can be read: {failure}"
             )
+        self._unreadable = str(failure)
 
     def _count_unreachable(self, failure: CallFailure) -> None:
         if not (isinstance(failure, TransientFailure) and failure.unreachable):

@@ -107,9 +107,11 @@ def test_later_runs_ask_only_what_changed(project: JudgedProject, server: JudgeS
     lost = project.rows(
         "SELECT DISTINCT question_id, value, status FROM scores WHERE status <> 'scored'"
     )
-    # An error of the judge is no loss.
+    # An error of the judge is no loss, and takes no game from the other two systems.
     assert lost == [("q2", None, "judge_error")]
-    assert sum(pairwise(project)["good", "weak"]) == QUESTIONS - 1
+    games = {pair: sum(outcomes) for pair, outcomes in pairwise(project).items()}
+    assert games["good", "weak"] == QUESTIONS
+    assert games["fair", "good"] == games["fair", "weak"] == QUESTIONS - 1
     server.script, asked = honest, len(server.requests)
     project.run()
     # Only the four calls that failed are made again.

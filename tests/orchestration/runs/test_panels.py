@@ -210,7 +210,7 @@ def test_a_wrong_key_of_any_member_ends_the_run(
         assert project.judge is not None
         project.judge["panel"][1]["api_base"] = server.url
         ran = scoreline(project, "run")
-        assert server.count == 0
+        assert server.count == 1
     assert (ran.exit_code, ran.stdout) == (2, "")
     line = ran.stderr.splitlines()[-1]
     assert line.startswith("error: the judge 'openai/judge-b' refuses the key")

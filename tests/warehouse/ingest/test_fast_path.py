@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.services import REQUIRED
@@ -213,6 +213,7 @@ def test_both_routes_read_the_same_predictions(four: Path, text: str) -> None:
 
 @COMMON
 @given(text=files(QUESTION))
+@example(text='{"question_id": "a", "question": "?", "tags": {"\x7f": null}}')
 def test_both_routes_read_the_same_questions(four: Path, text: str) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)

@@ -29,6 +29,7 @@ VALUES = {
     "VARCHAR[][]": "[['a'], NULL]",
     "DOUBLE": "0.1",
     "DOUBLE[]": "[0.1, NULL]",
+    "BOOLEAN[]": "[true, NULL]",
     "INTEGER": "-7",
     "INTEGER[]": "[-7, NULL]",
     "BIGINT": "9007199254740993",

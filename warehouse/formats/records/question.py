@@ -124,7 +124,8 @@ class Question(Record):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         for tag, value in (self.tags or {}).items():
-            reason = invalid_tag_reason(tag, value)
+            # A tag without a value is none, whatever its name.
+            reason = None if value is None else invalid_tag_reason(tag, value)
             if reason is not None:
                 raise ValueError(reason)
         if self.choices is not None and self.correct_choice is not None:

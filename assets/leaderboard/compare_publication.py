@@ -12,7 +12,7 @@ from assets.analysis.statements import share_of_level
 from assets.leaderboard.metric_slices import COMPARISONS_SCHEMA
 from assets.leaderboard.score_matrix import load_question_index
 from evaluators.statistics.arrays import LEVEL
-from evaluators.statistics.comparisons import BETTER, TIED, WORSE, compare
+from evaluators.statistics.comparisons import BETTER, NOT_ENOUGH, TIED, WORSE, compare
 from evaluators.statistics.intervals import is_pass_fail
 from evaluators.statistics.power import detectable_difference
 from warehouse.errors import WarehouseError
@@ -283,9 +283,13 @@ def _compare_values(
         bounds=bounds,
     )
     p_page = np.minimum(1.0, found.p_adjusted * share)
+    # Where not even the clearest outcome would be significant, the questions decide nothing.
+    unshown = np.where(found.least_p * share * systems < LEVEL, TIED, NOT_ENOUGH)
     verdicts = [
-        verdict if verdict not in (BETTER, WORSE) or p < LEVEL else TIED
-        for verdict, p in zip(found.verdict, p_page.tolist(), strict=True)
+        verdict if verdict not in (BETTER, WORSE, TIED) or p < LEVEL else instead
+        for verdict, p, instead in zip(
+            found.verdict, p_page.tolist(), unshown.tolist(), strict=True
+        )
     ]
     columns: dict[str, Any] = {
         "n_pairs": found.n_pairs,

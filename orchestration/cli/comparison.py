@@ -182,12 +182,9 @@ def describe_comparison(
             f"{row['difference']:+.3f}, {adjusted}); {missed} is probably not detectable with so "
             "few questions."
         )
-    # At the level that all statements share, there may be no outcome that would be significant.
-    is_undetectable = shared == 1 and row["difference"]
-    remark = "" if is_undetectable else _no_variation(row)
     return (
         f"{metric}: no significant difference between {a} and {b} on {questions}: it is "
-        f"{abs(row['difference']):.3f}{_interval(row)}, {adjusted}{remark}."
+        f"{abs(row['difference']):.3f}{_interval(row)}, {adjusted}{_no_variation(row)}."
     )
 
 

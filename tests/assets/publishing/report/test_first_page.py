@@ -70,7 +70,7 @@ def test_the_first_lines_say_who_won_and_what_to_look_at(
     )
     assert lines[4] == "and 8 more, without a winner"
     (shared,) = browser.texts("#winners p.fine")
-    assert "5 % level, shared by all statements of this page and of the first page" in shared
+    assert "5 % level, shared by all statements of this page and of the benchmark's page" in shared
     assert browser.texts("#acts .verdict") == [
         *("6 problems of high severity", "1 ranking by a judge that is not validated")
     ]

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from assets.leaderboard.metric_slice import MetricSlice
-from assets.leaderboard.metric_slices import MetricSlices
+from assets.leaderboard.slice_statistics import SliceStatistics
 from benchmarks.measure import cost_of, table
 from evaluators.metric import Metric
 from evaluators.statistics.arrays import DRAWS
@@ -63,7 +63,7 @@ def ours(systems: int, questions: int, metrics: int, cluster: int) -> None:
             metric=Metric(name=f"metric_{at}", summary="Made up.", primary=True),
             systems=names,
         )
-        block = MetricSlices(
+        block = SliceStatistics(
             slices=[slice_],
             values=scores(systems, questions, at, passes=passes),
             groups=groups,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from assets.leaderboard.metric_slices import COMPARISONS_SCHEMA
 from assets.leaderboard.pseudo_values import PseudoValues
 from assets.leaderboard.refresh import compute_system_scores
 from assets.leaderboard.score_matrix import ALL, BenchmarkScores
+from assets.leaderboard.slice_statistics import COMPARISONS_SCHEMA
 from assets.leaderboard.uncertainty import sample_metric_slices, system_metric_slices
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from assets.analysis.statements import share_of_level
-from assets.leaderboard.metric_slices import COMPARISONS_SCHEMA
 from assets.leaderboard.score_matrix import load_question_index
+from assets.leaderboard.slice_statistics import COMPARISONS_SCHEMA
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.comparisons import BETTER, NOT_ENOUGH, TIED, WORSE, compare
 from evaluators.statistics.intervals import is_pass_fail

@@ -13,20 +13,13 @@ import numpy as np
 import polars as pl
 
 from assets.fingerprints.digests import GATES, LEADERBOARD, leaderboard_fingerprint
-from assets.leaderboard.aggregate import (
-    RANK_KEY,
-    add_marks,
-    add_page_p,
-    adjust_threshold_p,
-    mark_headline,
-    metric_facts,
-    rank_systems,
-    reconcile_ranks,
-)
 from assets.leaderboard.common_questions import CommonQuestions, every_question
+from assets.leaderboard.marks import add_marks, add_page_p, adjust_threshold_p
+from assets.leaderboard.metric_facts import mark_headline, metric_facts
 from assets.leaderboard.pseudo_values import PseudoValues
-from assets.leaderboard.repeats import variance_rows, with_repeats
+from assets.leaderboard.ranking import RANK_KEY, rank_systems, reconcile_ranks
 from assets.leaderboard.score_matrix import BenchmarkScores, sorted_unique
+from assets.leaderboard.score_variance import variance_rows, with_repeats
 from assets.leaderboard.slices import add_shrunken_means
 from assets.leaderboard.system_pairs import PAIRWISE_SCHEMA, aggregate_slices
 from assets.leaderboard.uncertainty import measure_uncertainty

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from assets.leaderboard.aggregate import RANK_KEY
+from assets.leaderboard.ranking import RANK_KEY
 from assets.leaderboard.score_matrix import ALL
 from evaluators.statistics.slices import interaction_p, shrunken_means
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from assets.leaderboard.metric_slice import MetricSlice
-    from assets.leaderboard.metric_slices import MetricSlices
+    from assets.leaderboard.slice_statistics import SliceStatistics
     from evaluators.statistics.arrays import Booleans
 
     MetricKey: TypeAlias = tuple[str, str, str]
@@ -45,7 +45,7 @@ class Interactions:
     tests: Counter[str] = field(default_factory=Counter)
     rows: dict[str, list[tuple[str | float, ...]]] = field(default_factory=dict)
 
-    def add(self, overall: Mapping[MetricKey, MetricSlices], part: MetricSlices) -> Booleans:
+    def add(self, overall: Mapping[MetricKey, SliceStatistics], part: SliceStatistics) -> Booleans:
         """Test the pairs of systems on some slices.
 
         Args:
@@ -69,7 +69,7 @@ class Interactions:
                 self._test(whole, slice_, whole.outcomes.pairs[place][pair].tolist())
         return reverses
 
-    def _test(self, whole: MetricSlices, slice_: MetricSlice, pair: tuple[int, int]) -> None:
+    def _test(self, whole: SliceStatistics, slice_: MetricSlice, pair: tuple[int, int]) -> None:
         a, b = pair
         differences = whole.values[:, [a]] - whole.values[:, [b]]
         is_on_slice = np.zeros(len(whole.values), dtype=np.bool_)
@@ -95,7 +95,7 @@ class Interactions:
         return found.with_columns(p_interaction=pl.Series(adjusted))
 
 
-def _find(overall: MetricSlices, slice_: MetricSlice) -> tuple[MetricSlices, slice]:
+def _find(overall: SliceStatistics, slice_: MetricSlice) -> tuple[SliceStatistics, slice]:
     """Return where the pairs of the metric of a slice stand among those on all questions."""
     at = next(at for at, each in enumerate(overall.slices) if each.key == slice_.key)
     return overall, slice(at * overall.pairs_each, (at + 1) * overall.pairs_each)

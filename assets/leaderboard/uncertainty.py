@@ -12,12 +12,12 @@ import polars as pl
 
 from assets.analysis.statements import problem_thresholds
 from assets.leaderboard.metric_slice import MetricSlice
-from assets.leaderboard.metric_slices import (
+from assets.leaderboard.score_matrix import ALL, QuestionIndex
+from assets.leaderboard.slice_statistics import (
     COMPARISONS_SCHEMA,
     UNCERTAINTY_SCHEMA,
-    MetricSlices,
+    SliceStatistics,
 )
-from assets.leaderboard.score_matrix import ALL, QuestionIndex
 from assets.leaderboard.slices import PAIR_KEY, Interactions
 from assets.project import threshold_of
 from evaluators.statistics.clusters import Groups
@@ -59,7 +59,7 @@ def measure_uncertainty(
     per_system = [pl.DataFrame(schema=UNCERTAINTY_SCHEMA)]
     comparisons = [pl.DataFrame(schema=COMPARISONS_SCHEMA)]
     interactions = Interactions()
-    overall: dict[tuple[str, str, str], MetricSlices] = {}
+    overall: dict[tuple[str, str, str], SliceStatistics] = {}
     for method, each in _every_slice(scores, pseudo):
         per_system.append(each.uncertainty(method))
         first, chosen = each.slices[0], None
@@ -76,7 +76,7 @@ def measure_uncertainty(
 
 def _every_slice(
     scores: BenchmarkScores, pseudo: Mapping[str, PseudoValues]
-) -> Iterator[tuple[Choice, MetricSlices]]:
+) -> Iterator[tuple[Choice, SliceStatistics]]:
     """Yield all metrics on all slices with the interval method, each on all questions first."""
     for method in dict.fromkeys(each.intervals for each in scores.benchmarks):
         every = [
@@ -102,7 +102,7 @@ def _every_slice(
                 yield method, each
 
 
-def join_alike(found: Iterable[MetricSlices]) -> Iterator[MetricSlices]:
+def join_alike(found: Iterable[SliceStatistics]) -> Iterator[SliceStatistics]:
     """Join slices of the same size and clusters, also of several metrics and benchmarks.
 
     Computing many small ones together takes a fraction of the time.
@@ -110,7 +110,7 @@ def join_alike(found: Iterable[MetricSlices]) -> Iterator[MetricSlices]:
     Args:
         found: Metrics on slices, those on all questions before those on the slices of the same.
     """
-    waiting: list[MetricSlices] = []
+    waiting: list[SliceStatistics] = []
     for each in found:
         waiting.append(each)
         if sum(each.values.size for each in waiting) > _MOST_WAITING:
@@ -119,8 +119,8 @@ def join_alike(found: Iterable[MetricSlices]) -> Iterator[MetricSlices]:
     yield from _join(waiting)
 
 
-def _join(found: Sequence[MetricSlices]) -> Iterator[MetricSlices]:
-    alike: dict[tuple[object, ...], list[MetricSlices]] = {}
+def _join(found: Sequence[SliceStatistics]) -> Iterator[SliceStatistics]:
+    alike: dict[tuple[object, ...], list[SliceStatistics]] = {}
     for each in found:
         first = each.slices[0]
         key = (
@@ -132,7 +132,7 @@ def _join(found: Sequence[MetricSlices]) -> Iterator[MetricSlices]:
         alike.setdefault(key, []).append(each)
     for _, members in sorted(alike.items(), key=lambda item: bool(item[0][0])):
         most = _most_slices(members[0].n_systems, len(members[0].values))
-        some: list[MetricSlices] = []
+        some: list[SliceStatistics] = []
         for each in members:
             if some and sum(len(own.slices) for own in [*some, each]) > most:
                 yield _concat(some)
@@ -141,10 +141,10 @@ def _join(found: Sequence[MetricSlices]) -> Iterator[MetricSlices]:
         yield _concat(some)
 
 
-def _concat(parts: Sequence[MetricSlices]) -> MetricSlices:
+def _concat(parts: Sequence[SliceStatistics]) -> SliceStatistics:
     if len(parts) == 1:
         return parts[0]
-    return MetricSlices(
+    return SliceStatistics(
         slices=[slice_ for each in parts for slice_ in each.slices],
         values=np.hstack([np.asfortranarray(each.values) for each in parts]),
         groups=parts[0].groups,
@@ -159,7 +159,7 @@ def sample_metric_slices(
     evaluator: Evaluator,
     questions: QuestionIndex,
     slices: Sequence[str] | None = None,
-) -> Iterator[MetricSlices]:
+) -> Iterator[SliceStatistics]:
     """Yield the sample metrics of an evaluator, first on all questions, then on the slices.
 
     Args:
@@ -183,14 +183,14 @@ def sample_metric_slices(
             values = matrices.means_of(metric, rows)
             pass_fail = passing[metric.name] & (metric.bounds == (0.0, 1.0))
             if isinstance(rows, slice):
-                yield MetricSlices([describe(metric, names[0])], values, groups, pass_fail)
+                yield SliceStatistics([describe(metric, names[0])], values, groups, pass_fail)
                 continue
             is_complete = np.isfinite(values).all(axis=(1, 2))
             for which in (np.flatnonzero(is_complete), np.flatnonzero(~is_complete)):
                 step = _most_slices(systems, rows.shape[1])
                 for start in range(0, len(which), step):
                     some = which[start : start + step]
-                    yield MetricSlices(
+                    yield SliceStatistics(
                         [describe(metric, names[at], rows[at]) for at in some],
                         # Columns by slice, then by system, each of them contiguous.
                         np.hstack([np.asfortranarray(each) for each in values[some]]),
@@ -263,7 +263,7 @@ def _most_slices(systems: int, questions: int) -> int:
 
 def system_metric_slices(
     benchmark: Benchmark, evaluator: Evaluator, pseudo: PseudoValues
-) -> Iterator[MetricSlices]:
+) -> Iterator[SliceStatistics]:
     """Yield the system metrics of an evaluator on the slices of `pseudo`."""
     metrics = {metric.name: metric for metric in evaluator.system_metrics}
     alike: dict[
@@ -284,7 +284,7 @@ def system_metric_slices(
         step = _most_slices(len(systems_of_all), size)
         for start in range(0, len(members), step):
             some = members[start : start + step]
-            yield MetricSlices(
+            yield SliceStatistics(
                 [describe(slice_) for slice_, _, _ in some],
                 np.hstack([np.asfortranarray(values) for _, values, _ in some]),
                 Groups(),

@@ -22,8 +22,8 @@ from assets.keys import (
     WAREHOUSE,
     warehouse_of,
 )
-from assets.leaderboard.aggregate import metric_facts
-from assets.leaderboard.repeats import with_repeats
+from assets.leaderboard.metric_facts import metric_facts
+from assets.leaderboard.score_variance import with_repeats
 from assets.project import CLUSTERS, Project
 from evaluators import catalog
 from evaluators.evaluator import Evaluator

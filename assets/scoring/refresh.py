@@ -12,7 +12,7 @@ import polars as pl
 
 from assets.fingerprints.digests import UNSETTLED, scores_fingerprint, scores_stage
 from assets.scoring.batches import FRAME_ROWS, score_batches, score_stream
-from assets.scoring.repeats import fold_answers
+from assets.scoring.repeated_answers import fold_answers
 from evaluators import catalog
 from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.kinds.composite import CompositeEvaluator

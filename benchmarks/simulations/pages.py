@@ -8,10 +8,11 @@ import numpy as np
 import polars as pl
 
 from assets.analysis.statements import count_statements
-from assets.leaderboard.aggregate import RANK_KEY, add_marks, add_page_p, reconcile_ranks
+from assets.leaderboard.marks import add_marks, add_page_p
 from assets.leaderboard.metric_slice import MetricSlice
-from assets.leaderboard.metric_slices import MetricSlices
+from assets.leaderboard.ranking import RANK_KEY, reconcile_ranks
 from assets.leaderboard.score_matrix import ALL
+from assets.leaderboard.slice_statistics import SliceStatistics
 from assets.project import Benchmark
 from benchmarks.simulations.result import Table, rate
 from evaluators import catalog
@@ -75,7 +76,7 @@ def false_marks(metrics: int, slices: int, size: int, seed: int) -> tuple[int, i
             parts.append((described[1:], np.hstack(np.split(values, slices))))
         for own, numbers in parts:
             passes = np.zeros(numbers.shape[1], dtype=np.bool_)
-            each = MetricSlices(own, np.asfortranarray(numbers), Groups(), passes)
+            each = SliceStatistics(own, np.asfortranarray(numbers), Groups(), passes)
             means = pl.Series("mean", numbers.mean(axis=0))
             rows.append(each.uncertainty("t").with_columns(means))
             comparisons.append(each.comparisons())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assets.leaderboard.metric_slice import MetricSlice
-from assets.leaderboard.metric_slices import MetricSlices
+from assets.leaderboard.slice_statistics import SliceStatistics
 from assets.leaderboard.slices import Interactions
 from benchmarks.simulations.result import Table, rate
 from evaluators.metric import Metric
@@ -86,7 +86,7 @@ def _worse(scores: Floats, effect: float, seed: int, *, passes: bool) -> Floats:
 def _find_reversed(values: Floats, codes: Integers, passes: bool) -> tuple[bool, bool]:  # noqa: FBT001
     """Return whether a slice reverses the order: significant alone, and as an interaction."""
 
-    def slice_of(name: str, rows: Booleans) -> MetricSlices:
+    def slice_of(name: str, rows: Booleans) -> SliceStatistics:
         slice_ = MetricSlice(
             benchmark="made_up",
             name=name,
@@ -95,7 +95,7 @@ def _find_reversed(values: Floats, codes: Integers, passes: bool) -> tuple[bool,
             systems=["a", "b"],
             rows=np.flatnonzero(rows),
         )
-        return MetricSlices(
+        return SliceStatistics(
             slices=[slice_],
             values=values[rows],
             groups=Groups(),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assets.analysis.gates.gains import GainTest, judge, load_comparable_scores
+from assets.analysis.gates.decision import GainTest, decide
+from assets.analysis.gates.gains import load_comparable_scores
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.comparisons import compare
 from evaluators.statistics.intervals import is_pass_fail
@@ -71,7 +72,7 @@ def evaluate_gate(
     family = sum(len(each.values) > 0 for each in scores)
     tests = [run_tests(each, tolerance, family) for each in scores]
     names = (benchmark.name, system, baseline)
-    return judge(names, metrics, scores, tests, tolerance, statements=statements)
+    return decide(names, metrics, scores, tests, tolerance, statements=statements)
 
 
 def run_tests(paired: PairedScores, tolerance: float, family: int) -> GainTest:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assets.analysis.comparability import NotComparable
-from assets.analysis.gates.gains import GainTest, judge, load_comparable_scores
+from assets.analysis.gates.decision import GainTest, decide
+from assets.analysis.gates.gains import load_comparable_scores
 from assets.analysis.gates.looks import read_look, record_look
 from assets.analysis.gates.regression import NOTHING
 from evaluators.statistics.arrays import LEVEL
@@ -141,7 +142,7 @@ def _judge(
         for look, paired in zip(looks, scores, strict=True)
     ]
     numbers = [0 if look is None else look.look for look in looks]
-    return judge(names, metrics, scores, tests, tolerance, numbers, statements)
+    return decide(names, metrics, scores, tests, tolerance, numbers, statements)
 
 
 def run_tests(look: Look, reach: float, tolerance: float, family: int) -> GainTest:

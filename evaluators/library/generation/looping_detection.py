@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined, Value
-from evaluators.text.repeats import longest_repeat
+from evaluators.text.repeated_text import longest_repeat
 from evaluators.text.sentences import SPLITTER, check_language, sentences
 from evaluators.text.words import compose, ngrams
 

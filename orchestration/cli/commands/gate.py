@@ -18,7 +18,6 @@ from orchestration.cli.options import (
     require_known,
     settings_option,
 )
-from orchestration.cli.output import echo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,33 +27,6 @@ if TYPE_CHECKING:
     from orchestration.cli.output import OutputFormat
     from orchestration.config.load import Settings
     from warehouse.publish.snapshot import Snapshot
-
-REGRESSION_COLUMNS = {
-    "metric": "address",
-    "verdict": "verdict",
-    "n_pairs": "n_pairs",
-    "difference": "value",
-    "ci_low": "low",
-    "ci_high": "high",
-    "p_value": "p_value",
-    "detectable_difference": "detectable",
-}
-"""The columns of the output, and the attributes of `GateResult` that they show."""
-
-LIMIT_COLUMNS = {
-    "system": "system",
-    "metric": "address",
-    "verdict": "verdict",
-    "kind": "kind",
-    "limit": "limit",
-    "mean": "value",
-    "ci_low": "low",
-    "ci_high": "high",
-    "n_scored": "n_pairs",
-}
-
-OPTIONAL_COLUMNS = ("detectable_difference", "n_pairs", "n_scored")
-"""The columns that a narrow terminal does without, the first of them first."""
 
 HELP_ORDER = 6
 
@@ -212,75 +184,67 @@ def command(
     comparable: they answered different questions, or were scored or judged differently.
     """
     from orchestration import published
-    from orchestration.cli import continuous_integration as ci
     from orchestration.cli.closed_pipes import outlive_reader
-    from orchestration.cli.output import say, write
-    from orchestration.errors import ChecksFailed
+    from orchestration.cli.gate_output import show_gate
 
     outlive_reader()
     options = GateOptions(**given)
     options.check()
     project = settings.project
     name = require_benchmark(project, options.benchmark)
-    chosen = project.benchmarks[name]
     copy = published.open_copy(project)
     systems = published.load_systems(project, name)
-    system, baseline = options.system, options.baseline
-    named = tuple(each for each in (system, baseline) if each is not None)
+    named = tuple(each for each in (options.system, options.baseline) if each is not None)
     require_known("system", named, systems)
-    if system is not None and baseline is not None:
-        results = _compare(copy, chosen, system, baseline, options)
-        columns, title, keys = REGRESSION_COLUMNS, f"{system} and {baseline} on {name}", 1
+    benchmark = project.benchmarks[name]
+    if options.baseline is None:
+        chosen = systems if options.system is None else [options.system]
+        results = _check_limits(copy, benchmark, chosen, options)
     else:
-        results = _check_limits(copy, chosen, systems if system is None else [system], options)
-        columns, title, keys = LIMIT_COLUMNS, name, 2
-    rows = [[getattr(each, attribute) for attribute in columns.values()] for each in results]
-    if junit is not None:
-        ci.write_junit(junit, results, strict=options.strict)
-    if ci.has_step_summary():
-        with ci.step_summary("Gate"):
-            write(tuple(columns), rows, "md", title)
-            echo(f"\n{describe_interval(results)}")
-    write(tuple(columns), rows, output_format, title, optional=OPTIONAL_COLUMNS, keys=keys)
-    if output_format == "table":
-        say(describe_interval(results))
-    elif output_format == "md":
-        echo(f"\n{describe_interval(results)}")
+        results = _compare(copy, benchmark, options)
+    show_gate(results, output_format, junit, strict=options.strict)
+    _decide(results, options)
+
+
+def _decide(results: Sequence[GateResult], options: GateOptions) -> None:
+    """Say how many results pass.
+
+    Raises:
+        ChecksFailed: Some do not.
+    """
+    from orchestration.cli.output import say
+    from orchestration.errors import ChecksFailed
+
     undecided = [each for each in results if each.verdict == "not_enough_data" and each.passed]
     if undecided and not options.strict:
         names = ", ".join(each.address for each in undecided)
         say(f"note: not enough data to decide on {names}: fails only with --strict", err=True)
     failed = [each for each in results if not each.passed]
     failed += undecided if options.strict else []
+    system = options.system
     if failed:
-        raise ChecksFailed(_describe_failure(system, failed))
-    verdicts = Counter(each.verdict.replace("_", " ") for each in results)
-    counted = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+        lines = "".join(f"\n  {each.message}" for each in failed)
+        if system is None:
+            raise ChecksFailed(f"a system does not pass:{lines}")
+        verdicts = ", ".join(f"{each.address}: {each.verdict}" for each in failed)
+        raise ChecksFailed(f"{system!r} does not pass: {verdicts}{lines}")
+    counts = Counter(each.verdict.replace("_", " ") for each in results)
+    counted = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
     subject = "every system" if system is None else repr(system)
     say(f"{subject} passes: {counted}", err=True)
 
 
-def _describe_failure(system: str | None, failed: Sequence[GateResult]) -> str:
-    """Return the message about failed gates, with a line for each."""
-    lines = "".join(f"\n  {each.message}" for each in failed)
-    if system is None:
-        return f"a system does not pass:{lines}"
-    verdicts = ", ".join(f"{each.address}: {each.verdict}" for each in failed)
-    return f"{system!r} does not pass: {verdicts}{lines}"
-
-
-def _compare(
-    copy: Snapshot, benchmark: Benchmark, system: str, baseline: str, options: GateOptions
-) -> list[GateResult]:
+def _compare(copy: Snapshot, benchmark: Benchmark, options: GateOptions) -> list[GateResult]:
     from assets.analysis.gates.regression import evaluate_gate
     from assets.analysis.gates.sequential import report_sequential_gate
     from assets.analysis.select_metrics import select_metrics
+    from orchestration.cli.gate_output import has_decisive_interval
     from orchestration.cli.output import say
 
+    names = str(options.system), str(options.baseline)
     for gate in benchmark.gates:
-        if gate.sequential and (gate.system, gate.baseline) == (system, baseline):
+        if gate.sequential and (gate.system, gate.baseline) == names:
             selected = select_metrics(benchmark, options.metrics or gate.metrics)
-            names = (system, baseline)
             results = report_sequential_gate(
                 *(copy, benchmark, *names, selected, options.tolerance),
                 statements=benchmark.statements,
@@ -293,7 +257,7 @@ def _compare(
             )
             return results
     selected = select_metrics(benchmark, options.metrics)
-    results = evaluate_gate(copy, benchmark, system, baseline, selected, options.tolerance)
+    results = evaluate_gate(copy, benchmark, *names, selected, options.tolerance)
     if options.tolerance == 0 and any(each.verdict == "unchanged" for each in results):
         say(
             "note: without --tolerance, `unchanged` means that no significant change is seen; the "
@@ -331,25 +295,3 @@ def _check_limits(
                 copy, benchmark, system, kind, limit, selected, confident=options.confident
             )
     return sorted(results, key=lambda each: (each.system, each.address, each.kind))
-
-
-def describe_interval(results: Sequence[GateResult]) -> str:
-    """Describe the interval and the p-value in the table of one gate; see `GateResult`."""
-    first = results[0]
-    if first.kind != "regression":
-        verdict = "its end nearer to the limit" if first.confident else "the mean"
-        return f"ci_low to ci_high: 95 % interval of the mean. The verdict follows from {verdict}."
-    adjusted = "p_value: adjusted for the number of metrics (Holm)"
-    if first.look is not None:
-        return f"ci_low, ci_high: one-sided 95 % bounds that hold at all looks. {adjusted}."
-    if first.limit:
-        return (
-            f"ci_low, ci_high: one-sided 95 % bounds of the difference, to be compared with the "
-            f"tolerance of {first.limit:g}. {adjusted}; the bounds are not."
-        )
-    return f"ci_low to ci_high: 95 % interval of the difference. {adjusted}; the interval is not."
-
-
-def has_decisive_interval(result: GateResult) -> bool:
-    """Return whether the interval excludes 0 although the verdict is `unchanged`."""
-    return result.verdict == "unchanged" and result.low * result.high > 0

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assets.leaderboard.repeats import variance_rows
+from assets.leaderboard.score_variance import variance_rows
 from assets.project import Benchmark
 from evaluators import catalog
 from warehouse.store import Warehouse

@@ -10,8 +10,8 @@ from polars.testing import assert_frame_equal
 
 from assets.leaderboard import uncertainty
 from assets.leaderboard.compare_pair import compare_pair
-from assets.leaderboard.metric_slices import MetricSlices
 from assets.leaderboard.refresh import compute_leaderboards
+from assets.leaderboard.slice_statistics import SliceStatistics
 from evaluators.statistics import comparisons
 from evaluators.statistics.arrays import LEVEL
 from tests.assets.leaderboard.test_uncertainty import done
@@ -40,7 +40,7 @@ def test_a_pair_that_is_not_stored_has_the_numbers_of_the_full_table(
     stored = compute_leaderboards(done.warehouse, [benchmark]).comparisons
     with monkeypatch.context() as patched:
         every_pair = property(lambda each: np.ones(len(each._pairs), dtype=bool))
-        patched.setattr(MetricSlices, "is_stored", every_pair)
+        patched.setattr(SliceStatistics, "is_stored", every_pair)
         every = compute_leaderboards(done.warehouse, [benchmark]).comparisons
     left_out = {"benchmark", "p_interaction", "p_page"}
     if large == 0:

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.leaderboard.aggregate import metric_facts, rank_systems, reconcile_ranks
+from assets.leaderboard.metric_facts import metric_facts
+from assets.leaderboard.ranking import rank_systems, reconcile_ranks
 from evaluators import catalog
-from tests.assets.leaderboard.test_aggregate import row
+from tests.assets.leaderboard.test_ranking import row
 from tests.services import takes_minutes
 
 if TYPE_CHECKING:

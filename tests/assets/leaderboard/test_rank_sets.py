@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assets.leaderboard.aggregate import reconcile_ranks
 from assets.leaderboard.metric_slice import MetricSlice
-from assets.leaderboard.metric_slices import MetricSlices
+from assets.leaderboard.ranking import reconcile_ranks
+from assets.leaderboard.slice_statistics import SliceStatistics
 from evaluators.metric import Metric
 from evaluators.statistics.clusters import Groups
 
@@ -21,7 +21,7 @@ def ranked(values: np.ndarray, *, clusters: np.ndarray | None = None) -> pl.Data
         metric=Metric(name="f1", summary="Made up."),
         systems=[f"s{at}" for at in range(values.shape[1])],
     )
-    each = MetricSlices(
+    each = SliceStatistics(
         slices=[slice_],
         values=values,
         groups=Groups(clusters),

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from assets.leaderboard.metric_slice import MetricSlice
-from assets.leaderboard.metric_slices import MetricSlices
 from assets.leaderboard.score_matrix import QuestionIndex, load_score_matrices
+from assets.leaderboard.slice_statistics import SliceStatistics
 from assets.project import Benchmark
 from evaluators import catalog
 from evaluators.statistics.intervals import is_pass_fail
@@ -71,7 +71,7 @@ def uncertainty_of(rows: pl.DataFrame, system: str, *, clustered: bool) -> list[
             metric=metric,
             systems=matrices.systems,
         )
-        part = MetricSlices(
+        part = SliceStatistics(
             slices=[slice_],
             values=values,
             groups=questions.groups(matrices.questions)

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from assets.leaderboard.metric_slice import MetricSlice
-from assets.leaderboard.metric_slices import MetricSlices
+from assets.leaderboard.slice_statistics import SliceStatistics
 from assets.leaderboard.slices import Interactions, add_shrunken_means
 from evaluators.metric import Metric
 from evaluators.statistics.clusters import Groups
@@ -16,7 +16,7 @@ from evaluators.statistics.comparisons import BETTER, WORSE
 METRIC = Metric(name="score", summary="Made up.")
 
 
-def part(values: np.ndarray, name: str, rows: np.ndarray | None = None) -> MetricSlices:
+def part(values: np.ndarray, name: str, rows: np.ndarray | None = None) -> SliceStatistics:
     slice_ = MetricSlice(
         benchmark="made_up",
         name=name,
@@ -25,7 +25,7 @@ def part(values: np.ndarray, name: str, rows: np.ndarray | None = None) -> Metri
         systems=["a", "b"],
         rows=rows,
     )
-    return MetricSlices(
+    return SliceStatistics(
         slices=[slice_],
         values=values if rows is None else values[rows],
         groups=Groups(),

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from assets.analysis.statements import count_statements, marked_metrics, problem_thresholds
-from assets.leaderboard.aggregate import add_marks, add_page_p, adjust_threshold_p
+from assets.leaderboard.marks import add_marks, add_page_p, adjust_threshold_p
 from assets.project import Benchmark, Gate
 from evaluators import catalog
 

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from assets.leaderboard.aggregate import add_marks
+from assets.leaderboard.marks import add_marks
 from assets.leaderboard.winner import best_systems, describe_winner, find_winner
 
 Ranked = list[tuple[int | None, int | None]]

@@ -12,7 +12,7 @@ from evaluators.catalog import build
 from evaluators.errors import BadParameters
 from evaluators.library.generation.looping_detection import LoopingDetection, looping
 from evaluators.outcome import Undefined
-from evaluators.text.repeats import Repeat, longest_repeat
+from evaluators.text.repeated_text import Repeat, longest_repeat
 from tests.golden_cases import golden
 from tests.samples import Outcome, outcomes, samples, values
 

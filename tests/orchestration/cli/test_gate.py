@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from scipy import stats
 
 from assets.analysis.gates.result import GateResult
-from orchestration.cli.commands.gate import describe_interval, has_decisive_interval
+from orchestration.cli.gate_output import describe_interval, has_decisive_interval
 from orchestration.cli.program import program
 from tests.orchestration.conftest import Ended
 

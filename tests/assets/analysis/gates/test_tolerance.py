@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assets.analysis.gates.gains import PairedScores, judge
+from assets.analysis.gates.decision import decide
+from assets.analysis.gates.gains import PairedScores
 from assets.analysis.gates.regression import evaluate_gate, run_tests
 from assets.analysis.select_metrics import select_metrics
 from assets.keys import LEADERBOARD
@@ -93,7 +94,7 @@ def verdict(scores: PairedScores, tolerance: float) -> GateResult:
 
     metrics: Sequence[tuple[Evaluator, Metric]] = [(Named(), scores.metric)]  # type: ignore[list-item]
     tests = [run_tests(scores, tolerance, 1)]
-    (result,) = judge(("trial", "new", "old"), metrics, [scores], tests, tolerance)
+    (result,) = decide(("trial", "new", "old"), metrics, [scores], tests, tolerance)
     return result
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from assets.leaderboard.aggregate import RANK_KEY, SAME
+from assets.leaderboard.ranking import RANK_KEY, SAME
 from evaluators.statistics.clusters import ClusterSums, Groups, Independence, sum_by_cluster
 from evaluators.statistics.comparisons import compare, every_pair
 from evaluators.statistics.intervals import Interval, uncertainty
@@ -47,7 +47,7 @@ COMPARISONS_SCHEMA = {
 
 
 @dataclass(frozen=True)
-class MetricSlices:
+class SliceStatistics:
     """Metrics on slices that have equally many questions and systems, which are computed together.
 
     The columns of the matrices are the systems on the first slice, then those on the second, and so

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from assets.scoring.repeats import fold_answers
+from assets.scoring.repeated_answers import fold_answers
 from evaluators import catalog
 
 SCHEMA = {

@@ -11,7 +11,7 @@ import polars as pl
 
 from evaluators.outcome import Status
 from evaluators.score_grid import FAILED, settle_rounding
-from evaluators.statistics.repeated_answers import all_pass, any_passes
+from evaluators.statistics.pass_rates import all_pass, any_passes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from evaluators.statistics.repeated_answers import all_pass, any_passes
+from evaluators.statistics.pass_rates import all_pass, any_passes
 
 MOST = 8
 

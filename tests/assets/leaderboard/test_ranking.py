@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from assets.leaderboard.aggregate import metric_facts, rank_systems
+from assets.leaderboard.metric_facts import metric_facts
+from assets.leaderboard.ranking import rank_systems
 from assets.project import Benchmark
 from evaluators import catalog
 

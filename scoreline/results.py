@@ -115,8 +115,8 @@ class Results:
             ScorelineError: There is no such publication, system or metric, or the scores of the
                 publication are not kept.
         """
+        from assets.analysis.compare_publication import compare_publication
         from assets.analysis.publications import find_publication
-        from assets.leaderboard.compare_publication import compare_publication
         from orchestration.cli.comparison import changed_rows, metric_addresses
 
         name = self._only(benchmark)

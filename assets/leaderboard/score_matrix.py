@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import polars as pl
 
-from assets.leaderboard.system_samples import unpack_scores
+from evaluators import scoring
+from evaluators.outcome import Status
+from evaluators.score_grid import aggregation_rows
 from evaluators.statistics.clusters import Groups, effective_clusters
 from warehouse.errors import WarehouseError
 from warehouse.queries.leaderboard import scored_samples
@@ -39,6 +41,9 @@ ALL = "all"
 """The slice of all questions."""
 
 _FEW_ROWS = 10_000
+
+_UNPACKED_ROWS = 200_000
+"""The samples whose evidence is read at once."""
 
 
 @dataclass(frozen=True)
@@ -331,3 +336,20 @@ class QuestionSet:
             return self.counts
         both = np.intersect1d(self.keys, other.keys, assume_unique=True)
         return QuestionSet(both, self.questions).counts
+
+
+def unpack_scores(evaluator: Evaluator, grades: pl.DataFrame) -> pl.DataFrame:
+    """Return the scores of an evaluator with its evidence, sorted by slice, system and question."""
+    # Names take 16 bytes in every row, their numbers one to four.
+    names = {name: pl.Enum(grades[name].unique().sort()) for name in ("slice", "system")}
+    names["status"] = pl.Enum(Status)
+    # In pieces: as text, the evidence takes several times the memory of its columns.
+    pieces = [
+        scoring.unpack_evidence(evaluator, aggregation_rows(evaluator, piece)).cast(
+            pl.Schema(names)
+        )
+        for piece in (grades.iter_slices(_UNPACKED_ROWS) if grades.height else [grades])
+    ]
+    del grades
+    # The last digits of a metric depend on the order of its samples.
+    return pl.concat(pieces).sort("slice", "system", "question", maintain_order=True)

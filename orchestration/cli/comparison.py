@@ -14,7 +14,7 @@ from orchestration.errors import OrchestrationError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from assets.leaderboard.compare_publication import PublicationChanges
+    from assets.analysis.compare_publication import PublicationChanges
     from assets.project import Benchmark
     from warehouse.queries.benchmarks import Source
 

@@ -206,8 +206,8 @@ def _write_changes(
     """
     import polars as pl
 
+    from assets.analysis.compare_publication import compare_publication
     from assets.analysis.publications import find_publication
-    from assets.leaderboard.compare_publication import compare_publication
     from orchestration.cli import comparison
     from orchestration.cli.output import say, write_frame
 

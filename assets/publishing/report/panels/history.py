@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
+from assets.analysis.compare_publication import NotKept, compare_publication
 from assets.analysis.publications import Publication
 from assets.charts import style
-from assets.leaderboard.compare_publication import NotKept, compare_publication
 from assets.project import CLUSTERS, Benchmark
 from assets.publishing.report.formatting import (
     NO_VALUE,

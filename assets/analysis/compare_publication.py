@@ -152,7 +152,7 @@ def compare_publication(
     return PublicationChanges(
         found,
         _add_answers(source, benchmark.name, version, questions),
-        _notes(source, benchmark.name, version, systems),
+        list(_find_notes(source, benchmark.name, version, systems)),
     )
 
 
@@ -363,12 +363,6 @@ def _add_answers(
         .join(known, on=["system", "question_id"], how="left", maintain_order="left")
         .select(QUESTIONS_SCHEMA.keys())
     )
-
-
-def _notes(
-    source: Source, benchmark: str, version: datetime, systems: Collection[str]
-) -> list[str]:
-    return list(_find_notes(source, benchmark, version, systems))
 
 
 def _find_notes(

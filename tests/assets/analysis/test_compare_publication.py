@@ -8,15 +8,15 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from assets.analysis.compare_publication import NotKept, compare_publication
 from assets.analysis.publications import UnknownPublication, find_publication, list_publications
 from assets.leaderboard.compare_pair import compare_pair
-from assets.leaderboard.compare_publication import NotKept, compare_publication
 from tests.services import takes_minutes
 from warehouse.publish.publications import tag_publication
 from warehouse.publish.snapshot import amend
 
 if TYPE_CHECKING:
-    from assets.leaderboard.compare_publication import PublicationChanges
+    from assets.analysis.compare_publication import PublicationChanges
     from tests.assets.conftest import Workshop
 
 NUMBERS = (

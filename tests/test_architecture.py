@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("orchestration", "assets", "evaluators", "warehouse")
+PACKAGES = ("orchestration", "assets", "evaluators", "systems", "warehouse")
 MAX_LINES = 400
 MAX_ENTRIES = 16
 PEERS = re.compile(r"(^|/)(library/[^/]+|formats|commands|tables|migrations|panels)$")
@@ -33,23 +33,65 @@ HEAVY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """What the files below a folder may not import."""
+    """What the files below a folder may not import.
+
+    Attributes:
+        folder: The folder.
+        banned: The packages.
+        allowed: The modules of these packages that they may import all the same.
+    """
 
     folder: str
     banned: frozenset[str]
+    allowed: frozenset[str] = frozenset()
+
+    def forbids(self, module: str) -> bool:
+        """Return whether a file below the folder must not import a module."""
+        return _top(module) in self.banned and module not in self.allowed
 
 
-# Evaluators and warehouse are independent; nothing imports orchestration or the public API.
+SYSTEMS_MAY_IMPORT = frozenset(
+    {
+        "evaluators.components.option_orders",
+        "evaluators.engines.cache",
+        "evaluators.engines.completion",
+        "evaluators.engines.http_body",
+        "evaluators.engines.judge.budget",
+        "evaluators.engines.judge.cost",
+        "evaluators.engines.judge.errors",
+        "evaluators.engines.judge.judgment",
+        "evaluators.engines.judge.quota",
+        "evaluators.engines.judge.rate_limit",
+        "evaluators.engines.local.engine",
+        "evaluators.engines.local.next_text",
+        "evaluators.engines.local.weights",
+        "evaluators.engines.model_call",
+        "evaluators.engines.redaction",
+        "evaluators.engines.roles",
+        "evaluators.errors",
+        "evaluators.flows.prompt",
+        "evaluators.outcome",
+    }
+)
+"""What systems share with evaluators: calls of models, and local models."""
+
+_UPPER = frozenset({"scoreline", "orchestration", "assets"})
+
+# Evaluators, systems and warehouse are independent, but for the local models that evaluators and
+# systems share; nothing imports orchestration or the public API.
 ARROWS = (
     Arrow(
         "evaluators",
-        frozenset({"scoreline", "orchestration", "assets", "warehouse", "dagster", "duckdb"})
-        | {"great_expectations"},
+        _UPPER | {"systems", "warehouse", "dagster", "duckdb", "great_expectations"},
+    ),
+    Arrow(
+        "systems",
+        _UPPER | {"evaluators", "warehouse", "dagster", "duckdb", "great_expectations"},
+        allowed=SYSTEMS_MAY_IMPORT,
     ),
     Arrow(
         "warehouse",
-        frozenset({"scoreline", "orchestration", "assets", "evaluators", "dagster", "litellm"})
-        | {"torch"},
+        _UPPER | {"evaluators", "systems", "dagster", "litellm", "torch"},
     ),
     Arrow("assets", frozenset({"scoreline", "orchestration", "litellm", "duckdb"})),
     Arrow("orchestration", frozenset({"scoreline"})),
@@ -121,7 +163,7 @@ def arrows(sources: list[Source]) -> list[str]:
         for source in sources
         if source.path.startswith(f"{arrow.folder}/")
         for found in imports(source.tree)
-        if _top(found.module) in arrow.banned
+        if arrow.forbids(found.module)
     ]
 
 
@@ -273,6 +315,8 @@ WRONG: list[tuple[Rule, list[Source], str]] = [
         "warehouse/x.py:2",
     ),
     (arrows, [Source("warehouse/x.py", "from dagster import asset")], "imports dagster"),
+    (arrows, [Source("systems/x.py", "from evaluators.metric import Metric")], "systems/x.py:1"),
+    (arrows, [Source("evaluators/x.py", "from systems.client import Answer")], "evaluators/x.py:1"),
     (
         arrows,
         [Source("assets/x.py", "from orchestration import instance")],

@@ -14,9 +14,9 @@ from assets.project import is_judged
 from evaluators.engines.judge.cost import Prices, require_price
 from evaluators.engines.judge.errors import BadJudgeSettings
 from evaluators.engines.judge.litellm_call import missing_key
-from evaluators.engines.systems.clients import make_client
 from orchestration.config.judge.factory import LlmJudgeFactory, PanelFactory
 from orchestration.errors import OrchestrationError
+from systems.clients import make_client
 from warehouse.errors import InputError
 from warehouse.formats.catalog import format_named
 from warehouse.formats.format import Source

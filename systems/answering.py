@@ -9,8 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from evaluators.engines.judge.judgment import Holder, JudgeCall
-from evaluators.outcome import Status
+from calls.call import Call, CallStatus, Holder
 from systems.asker import FirstAnswerUnusable, OverBudget, SystemAsker
 from systems.clients import make_client
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
         Sequence,
     )
 
-    from evaluators.engines.judge.judgment import Ledger, StoredReply
+    from calls.call import Ledger, StoredReply
     from systems.client import Request, SystemClient
     from systems.settings import SystemSettings
 
@@ -58,7 +57,7 @@ class _Job:
     question_id: str
     repeat: int
     request: Request
-    call: JudgeCall
+    call: Call
 
 
 class SystemCalls:
@@ -91,7 +90,7 @@ class SystemCalls:
         for repeat in range(self._repeats):
             for number, question in enumerate(self._questions):
                 request = self.client.request(question)
-                call = JudgeCall(
+                call = Call(
                     model=MODEL_PREFIX + self.settings.name,
                     parameters={"version": self.settings.digest},
                     messages=[request.key],
@@ -247,7 +246,7 @@ class _Run:
             raise
         self._is_known = self._is_known or judgment.reply is not None
         self._found.tally["asked"] += 1
-        if judgment.status != Status.SCORED:
+        if judgment.status != CallStatus.SCORED:
             self._found.tally["failed" if judgment.reply is None else "errors"] += 1
 
 

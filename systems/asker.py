@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from evaluators.engines.judge.budget import Budget, Claim, over_budget_reason
-from evaluators.engines.judge.judgment import Judgment
-from evaluators.engines.judge.rate_limit import ConcurrencySlots, MinuteRate
-from evaluators.outcome import Status
+from calls.budget import Budget, Claim, over_budget_reason
+from calls.call import CallStatus, Outcome
+from calls.rate_limit import ConcurrencySlots, MinuteRate
 from systems.client import (
     SystemFailure,
     SystemRefused,
@@ -22,8 +21,8 @@ from systems.client import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from evaluators.engines.judge.judgment import JudgeCall
-    from evaluators.engines.judge.quota import Quota
+    from calls.call import Call
+    from calls.quota import Quota
     from systems.client import Answer, Request, SystemClient
     from systems.settings import SystemSettings
 
@@ -52,7 +51,7 @@ class FirstAnswerUnusable(SystemRefused):
         judgment: Its outcome: a failure, so that the next run asks again.
     """
 
-    def __init__(self, fault: str, judgment: Judgment) -> None:
+    def __init__(self, fault: str, judgment: Outcome) -> None:
         super().__init__(fault)
         self.judgment = judgment
 
@@ -101,7 +100,7 @@ class SystemAsker:
         self._failed_in_a_row = 0
         self._refused: SystemRefused | None = None
 
-    async def ask(self, request: Request, call: JudgeCall, *, first: bool = False) -> Judgment:
+    async def ask(self, request: Request, call: Call, *, first: bool = False) -> Outcome:
         """Call until there is an answer or a failure that another call would not mend.
 
         Args:
@@ -240,7 +239,7 @@ class SystemAsker:
         usd = known if most is None else most
         return Claim(tokens_usd=0.0, least=usd, enough=usd, most=usd)
 
-    def _require_cost(self, call: JudgeCall, usage: _Usage, answer: Answer) -> None:
+    def _require_cost(self, call: Call, usage: _Usage, answer: Answer) -> None:
         """Refuse a budget that nothing counts against."""
         if self._budget.limited and answer.fields.get("cost_usd") is None:
             raise FirstAnswerUnusable(
@@ -251,17 +250,17 @@ class SystemAsker:
 
     def _judgment(
         self,
-        call: JudgeCall,
+        call: Call,
         usage: _Usage,
         reply: str | None,
         error: str | None,
         answer: Answer | None = None,
-    ) -> Judgment:
+    ) -> Outcome:
         fields: Mapping[str, Any] = {} if answer is None else answer.fields
-        return Judgment(
+        return Outcome(
             call=call,
             reply=reply,
-            status=Status.TARGET_ERROR if answer is None else Status.SCORED,
+            status=CallStatus.TARGET_ERROR if answer is None else CallStatus.SCORED,
             error=None if error is None else error[:_MAX_REASON],
             attempts=usage.attempts,
             tokens_in=None if answer is None else answer.tokens_in,

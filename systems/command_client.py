@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from evaluators.engines.redaction import redact, redact_value
+from calls.redaction import redact, redact_value
 from evaluators.errors import did_you_mean
 from systems.client import (
     SystemFailure,

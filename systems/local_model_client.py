@@ -7,8 +7,8 @@ import threading
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from weakref import WeakValueDictionary
 
+from calls.completion import Completion, TokenLogprob
 from evaluators.engines.cache import AnswerCache, LruCache
-from evaluators.engines.completion import Completion, TokenLogprob
 from evaluators.engines.local.engine import LocalModel
 from evaluators.engines.local.next_text import NEXT_TEXT, NextText
 from evaluators.errors import Unavailable

@@ -7,14 +7,9 @@ import math
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-from evaluators.engines.judge.cost import Prices, count_tokens, find_model_info
-from evaluators.engines.judge.errors import (
-    CallFailure,
-    JudgeRefused,
-    TransientFailure,
-    WrongAddress,
-)
-from evaluators.engines.model_call import CalledModel, describe_missing_key, litellm
+from calls.errors import CallFailure, ModelRefused, TransientFailure, WrongAddress
+from calls.litellm_model import CalledModel, describe_missing_key, litellm
+from calls.prices import Prices, count_tokens, find_model_info
 from systems.client import (
     Answer,
     Request,
@@ -30,7 +25,7 @@ from systems.templates import Templates
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evaluators.engines.completion import Completion
+    from calls.completion import Completion
     from systems.settings import ModelSystem
     from systems.tasks.task import BoundTask
 
@@ -176,7 +171,7 @@ class ModelClient:
         given = {name: value for name, value in options.items() if value is not None}
         try:
             completion = await self._model.complete(prompt.messages, given, stream=settings.stream)
-        except JudgeRefused as refusal:
+        except ModelRefused as refusal:
             raise SystemRefused(str(refusal)) from None
         except WrongAddress as failure:
             raise SystemRefused(f"{self._where} cannot be called: {failure}") from None

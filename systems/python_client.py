@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaluators.engines.redaction import redact_value
+from calls.redaction import redact_value
 from evaluators.errors import did_you_mean
 from systems.client import (
     ReturnedError,

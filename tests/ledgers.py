@@ -13,8 +13,7 @@ from warehouse.ledger.ledger import Ledger
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
-    from evaluators.engines.judge.judgment import Judgment
-    from evaluators.flows.protocols import Origin
+    from calls.call import Origin, Outcome
 
 
 class FolderLedger(WarehouseLedger):
@@ -26,14 +25,14 @@ class FolderLedger(WarehouseLedger):
     """
 
     def __init__(self, folder: Path | None = None, run_id: str = "run") -> None:
-        self.kept: list[Judgment] = []
+        self.kept: list[Outcome] = []
         self.asks: dict[Origin, str] = {}
         self._own = Path(mkdtemp(prefix="ledger-")) if folder is None else None
         home = folder or self._own or Path()
         self.ledger = Ledger(Warehouse(home / "warehouse.duckdb"), run_id)
         super().__init__(self.ledger)
 
-    async def store(self, judgment: Judgment, known: int = -1) -> None:
+    async def store(self, judgment: Outcome, known: int = -1) -> None:
         """Store a judgment."""
         await super().store(judgment, known)
         self.kept.append(judgment)
@@ -44,7 +43,7 @@ class FolderLedger(WarehouseLedger):
         self.asks[origin] = digest
 
     @property
-    def last(self) -> Judgment:
+    def last(self) -> Outcome:
         """The judgment that was stored last."""
         return self.kept[-1]
 

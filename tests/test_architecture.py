@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("orchestration", "assets", "evaluators", "systems", "warehouse")
+PACKAGES = ("orchestration", "assets", "evaluators", "systems", "calls", "warehouse")
 MAX_LINES = 400
 MAX_ENTRIES = 16
 PEERS = re.compile(r"(^|/)(library/[^/]+|formats|commands|tables|migrations|panels)$")
@@ -54,41 +54,25 @@ SYSTEMS_MAY_IMPORT = frozenset(
     {
         "evaluators.components.option_orders",
         "evaluators.engines.cache",
-        "evaluators.engines.completion",
-        "evaluators.engines.http_body",
-        "evaluators.engines.judge.budget",
-        "evaluators.engines.judge.cost",
-        "evaluators.engines.judge.errors",
-        "evaluators.engines.judge.judgment",
-        "evaluators.engines.judge.quota",
-        "evaluators.engines.judge.rate_limit",
         "evaluators.engines.local.engine",
         "evaluators.engines.local.next_text",
         "evaluators.engines.local.weights",
-        "evaluators.engines.model_call",
-        "evaluators.engines.redaction",
         "evaluators.engines.roles",
         "evaluators.errors",
-        "evaluators.flows.prompt",
         "evaluators.outcome",
     }
 )
-"""What systems share with evaluators: calls of models, and local models."""
+"""What systems share with evaluators: local models, and the wording of messages."""
 
 _UPPER = frozenset({"scoreline", "orchestration", "assets"})
+_STORAGE = frozenset({"warehouse", "dagster", "duckdb", "great_expectations"})
 
 # Evaluators, systems and warehouse are independent, but for the local models that evaluators and
-# systems share; nothing imports orchestration or the public API.
+# systems share; calls know none of them, and nothing imports orchestration or the public API.
 ARROWS = (
-    Arrow(
-        "evaluators",
-        _UPPER | {"systems", "warehouse", "dagster", "duckdb", "great_expectations"},
-    ),
-    Arrow(
-        "systems",
-        _UPPER | {"evaluators", "warehouse", "dagster", "duckdb", "great_expectations"},
-        allowed=SYSTEMS_MAY_IMPORT,
-    ),
+    Arrow("evaluators", _UPPER | _STORAGE | {"systems"}),
+    Arrow("systems", _UPPER | _STORAGE | {"evaluators"}, allowed=SYSTEMS_MAY_IMPORT),
+    Arrow("calls", _UPPER | _STORAGE | {"evaluators", "systems"}),
     Arrow(
         "warehouse",
         _UPPER | {"evaluators", "systems", "dagster", "litellm", "torch"},
@@ -315,6 +299,7 @@ WRONG: list[tuple[Rule, list[Source], str]] = [
         "warehouse/x.py:2",
     ),
     (arrows, [Source("warehouse/x.py", "from dagster import asset")], "imports dagster"),
+    (arrows, [Source("calls/x.py", "from warehouse.store import Warehouse")], "calls/x.py:1"),
     (arrows, [Source("systems/x.py", "from evaluators.metric import Metric")], "systems/x.py:1"),
     (arrows, [Source("evaluators/x.py", "from systems.client import Answer")], "evaluators/x.py:1"),
     (

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from assets.project import Project
+    from calls.call import Origin
     from evaluators.evaluator import Evaluator
-    from evaluators.flows.protocols import Judge, Origin
+    from evaluators.flows.protocols import Judge
     from evaluators.flows.requests import Ask
 
 REVERSED_ORDER = "reversed order"

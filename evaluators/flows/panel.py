@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evaluators.flows.protocols import MEMBER_STEPS
+from calls.call import MEMBER_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from evaluators.flows.protocols import Judge, Origin, Panel
+    from calls.call import Origin
+    from evaluators.flows.protocols import Judge, Panel
     from evaluators.flows.requests import Ask
 
 PANEL = "panel "

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from evaluators.flows.protocols import MEMBER_STEPS
+from calls.call import MEMBER_STEPS
 from evaluators.flows.requests import Ask, Each
 from evaluators.outcome import Unscored
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
 
-    from evaluators.flows.protocols import Engines, Origin
+    from calls.call import Origin
+    from evaluators.flows.protocols import Engines
     from evaluators.flows.requests import Flow, Request
 
 T = TypeVar("T")

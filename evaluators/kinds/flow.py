@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from calls.call import ANSWER_STEPS, Origin
 from evaluators.errors import BrokenPromise, Unavailable
 from evaluators.evaluator import NOT_A_PARAMETER, Evaluator
 from evaluators.flows.panel import PANEL
-from evaluators.flows.protocols import ANSWER_STEPS, NO_ENGINES, Engines, Origin
+from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.flows.requests import JUDGE, as_replicate
 from evaluators.flows.scheduler import Scheduler
 from evaluators.kinds.panel import judge_by_panel

@@ -157,11 +157,11 @@ def _replies(settings: JudgeSettings, project: Project) -> Diagnosis:
 
 
 def _price(settings: JudgeSettings) -> Diagnosis:
-    from evaluators.engines.judge.cost import Prices, require_price
+    from evaluators.engines.judge.prices import prices_of, require_price
 
     subject = "judge price"
     try:
-        prices = Prices.of(settings)
+        prices = prices_of(settings)
         require_price(settings, prices)
     except JudgeFailure as failure:
         return Diagnosis("fail", subject, str(failure))

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from assets.fingerprints.input_files import KINDS, input_files
 from assets.project import is_judged
-from evaluators.engines.judge.cost import Prices, require_price
+from calls.prices import Prices
 from evaluators.engines.judge.errors import BadJudgeSettings
 from evaluators.engines.judge.litellm_call import missing_key
+from evaluators.engines.judge.prices import require_price
 from orchestration.config.judge.factory import LlmJudgeFactory, PanelFactory
 from orchestration.errors import OrchestrationError
 from systems.clients import make_client

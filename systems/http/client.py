@@ -14,7 +14,7 @@ from http import cookiejar
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from evaluators.engines.http_body import (
+from calls.http_body import (
     MEGABYTE,
     UnusableBody,
     chain,

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from evaluators.engines.http_body import parse_retry_after
+from calls.http_body import parse_retry_after
 from systems.client import (
     Answer,
     ReturnedError,

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from evaluators.engines.redaction import replace_secrets
+from calls.redaction import replace_secrets
 from systems.client import SystemRefused
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from evaluators.engines.redaction import redact
+from calls.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence

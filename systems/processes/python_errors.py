@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from evaluators.engines.redaction import redact
+from calls.redaction import redact
 
 _SHOWN = 200
 _TRANSPORT = frozenset(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from evaluators.engines.completion import Completion
+    from calls.completion import Completion
     from systems.tasks.option_letters import OptionProbabilities
 
 Question: TypeAlias = "Mapping[str, Any]"

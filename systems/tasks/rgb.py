@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from evaluators.engines.completion import Completion
+    from calls.completion import Completion
 
 _INSTRUCTIONS: Final = {
     "en": (

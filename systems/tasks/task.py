@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from evaluators.engines.completion import Completion
-    from evaluators.flows.prompt import Message
+    from calls.completion import Completion, Message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

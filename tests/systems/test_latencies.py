@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from evaluators.engines.model_call import litellm
+from calls.litellm_model import litellm
 from systems.clients import make_client
 from systems.settings import ModelSystem
 from tests.judge_server import JudgeServer, Said

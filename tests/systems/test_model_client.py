@@ -30,7 +30,7 @@ from tests.systems.service import QUESTION
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from evaluators.engines.completion import Completion
+    from calls.completion import Completion
 
 GOOD = Said(content="the Seine")
 KEY = "sk-very-secret-0123456789"

@@ -10,23 +10,22 @@ from concurrent.futures import Future
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from evaluators.engines.http_answers import close_connections
+from calls.budget import OVER_BUDGET
+from calls.call import CallStatus, Holder
+from calls.http_answers import close_connections
 from evaluators.engines.judge.asker import complete, to_reply
-from evaluators.engines.judge.budget import OVER_BUDGET
 from evaluators.engines.judge.errors import JudgeFailure
-from evaluators.engines.judge.judgment import Holder
 from evaluators.engines.judge.parse import parse_reply
 from evaluators.engines.judge.settings import JudgeCallBuilder
-from evaluators.outcome import JudgeError, JudgeSkipped, Status
+from evaluators.outcome import JudgeError, JudgeSkipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from calls.call import Call, Ledger, Origin, Outcome, StoredReply
+    from calls.quota import Quota
     from evaluators.engines.judge.asker import Asker
-    from evaluators.engines.judge.judgment import JudgeCall, Judgment, Ledger, StoredReply
-    from evaluators.engines.judge.quota import Quota
     from evaluators.engines.judge.settings import JudgeSettings
-    from evaluators.flows.protocols import Origin
     from evaluators.flows.requests import Ask
     from evaluators.outcome import Unscored
 
@@ -166,7 +165,7 @@ class LedgerJudge:
                 waiting.append((request, future))
                 return future
             stored = self._ledger.find(digest)
-            unknown = stored is None or stored.status == Status.JUDGE_ERROR
+            unknown = stored is None or stored.status == CallStatus.JUDGE_ERROR
             self.tally["asked" if unknown else "held"] += 1
             if unknown:
                 self._in_flight[digest] = [(request, future)]
@@ -197,7 +196,7 @@ class LedgerJudge:
             self._thread = LoopThread()
         self._thread.run(coroutine)
 
-    async def _answer(self, call: JudgeCall, origin: Origin, request: Ask[Any], known: int) -> None:
+    async def _answer(self, call: Call, origin: Origin, request: Ask[Any], known: int) -> None:
         """Answer all requests that wait for a call; runs on the loop."""
         digest = call.digest
         try:
@@ -217,8 +216,8 @@ class LedgerJudge:
             self._has_outcome.set()
 
     async def _claim_and_call(
-        self, call: JudgeCall, digest: str, origin: Origin, request: Ask[Any], known: int
-    ) -> Judgment | StoredReply:
+        self, call: Call, digest: str, origin: Origin, request: Ask[Any], known: int
+    ) -> Outcome | StoredReply:
         """Make a call, or wait for the process that makes it."""
         asker = await self._open()
         while True:
@@ -268,7 +267,7 @@ class LedgerJudge:
             await self._asker.close()
 
     def _pop_waiting(
-        self, digest: str, outcome: Judgment | StoredReply | None = None
+        self, digest: str, outcome: Outcome | StoredReply | None = None
     ) -> list[tuple[Ask[Any], Future[Any]]]:
         with self._lock:
             if outcome is not None:

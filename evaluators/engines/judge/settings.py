@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from calls.call import Call
 from evaluators.engines.judge.errors import BadRecording
-from evaluators.engines.judge.judgment import JudgeCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evaluators.flows.protocols import Origin
+    from calls.call import Origin
     from evaluators.flows.requests import Ask
 
 RECORDED = "recorded:"
@@ -137,7 +137,7 @@ class JudgeCallBuilder:
         self._parameters = settings.parameters
         self._recorded = settings.recording is not None
 
-    def of(self, request: Ask[Any], origin: Origin) -> JudgeCall:
+    def of(self, request: Ask[Any], origin: Origin) -> Call:
         """Make the call that is sent and that is the key in the ledger.
 
         A replay file may hold different replies to equal texts (of human labels, say), so its calls
@@ -146,7 +146,7 @@ class JudgeCallBuilder:
         parameters = self._parameters
         if self._recorded:
             parameters = {**parameters, "origin": list(origin)}
-        return JudgeCall(
+        return Call(
             model=self._model,
             parameters=parameters,
             messages=request.prompt.messages(request.reply),

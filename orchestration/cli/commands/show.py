@@ -182,7 +182,7 @@ def _write_samples(shown: dict[str, Row]) -> None:
 
 def _step(step: int) -> str:
     """Return the step of a judge call; after a number for all but the first answer."""
-    from evaluators.flows.protocols import ANSWER_STEPS
+    from calls.call import ANSWER_STEPS
 
     repeat, own = divmod(step, ANSWER_STEPS)
     return f"repeat {repeat}, step {own}" if repeat else f"step {own}"

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from evaluators.engines.judge.budget import BudgetReport
+    from calls.budget import BudgetReport
+    from calls.call import Ledger
     from evaluators.engines.judge.dry_run import DryRunJudge
-    from evaluators.engines.judge.judgment import Ledger
     from evaluators.flows.protocols import Judge as JudgeEngine
 
 HUMAN = "human"
@@ -121,7 +121,7 @@ class LlmJudgeFactory:
     @property
     def budget(self) -> BudgetReport | None:
         """What the run has spent, as of its last judge; None without a budget."""
-        from evaluators.engines.judge.budget import BudgetReport
+        from calls.budget import BudgetReport
 
         limits = (self.settings.budget_usd, self.settings.daily_budget_usd)
         if limits == (None, None):
@@ -196,7 +196,7 @@ class PanelFactory:
     @property
     def budget(self) -> BudgetReport | None:
         """What all members have spent together; None without a budget."""
-        from evaluators.engines.judge.budget import BudgetReport
+        from calls.budget import BudgetReport
 
         found = [report for each in self.members if (report := each.budget) is not None]
         if not found:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from calls.call import MEMBER_STEPS
 from evaluators.catalog import build
 from evaluators.flows.panel import PanelJudge, panel_identity
-from evaluators.flows.protocols import MEMBER_STEPS, Engines, Panel
+from evaluators.flows.protocols import Engines, Panel
 from evaluators.kinds.panel import combine, disagree
 from evaluators.metric import Metric
 from evaluators.outcome import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from evaluators.engines.completion import Completion, TokenLogprob
+from calls.completion import Completion, TokenLogprob
 from systems.client import SystemRefused, WrongShape
 from systems.tasks.mcqa import BoundMcqa, Mcqa, rotate
 

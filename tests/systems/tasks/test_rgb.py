@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from evaluators.engines.completion import Completion
+from calls.completion import Completion
 from evaluators.text.rgb import normalized
 from systems.client import SystemRefused
 from systems.tasks.rgb import Rgb

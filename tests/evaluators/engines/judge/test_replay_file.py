@@ -19,7 +19,7 @@ from tests.ledgers import FolderLedger
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evaluators.flows.protocols import Origin
+    from calls.call import Origin
     from evaluators.flows.reply import Reply
 
 YES_ROW = {"evaluator": "e", "question_id": "q1", "reply": json.loads(YES)}

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evaluators.engines.judge.cost import REPLY_TOKENS
+from calls.prices import REPLY_TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from evaluators.engines.judge.cost import Prices
-    from evaluators.engines.judge.quota import Quota
+    from calls.prices import Prices
+    from calls.quota import Quota
 
 OVER_BUDGET = "budget: "
 """The beginning of the reason of a call that the budget did not allow."""

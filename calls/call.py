@@ -1,30 +1,65 @@
-"""Judge calls and judgments: the call, its outcome, and the ledger that stores them."""
+"""Calls: what determines a request, its outcome, and the ledger that stores both."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from evaluators.engines.judge.quota import Quota
+from calls.quota import Quota
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from evaluators.flows.prompt import Message
-    from evaluators.flows.protocols import Origin
-    from evaluators.outcome import Status
+    from calls.completion import Message
+
+
+MEMBER_STEPS = 100_000
+"""The first step of the second member of a panel; see `Origin`."""
+
+ANSWER_STEPS = 2_000_000
+"""The first step of the second answer to a question; see `Origin`."""
+
+
+class CallStatus(StrEnum):
+    """What came of a call."""
+
+    SCORED = "scored"
+    """A reply that can be used."""
+    PARSE_FAILURE = "parse_failure"
+    """A reply of a judge that cannot be used."""
+    JUDGE_ERROR = "judge_error"
+    """No reply of a judge."""
+    TARGET_ERROR = "target_error"
+    """No answer of a system, or an error in its place."""
+
+
+class Origin(NamedTuple):
+    """The sample and evaluator that a judge call belongs to.
+
+    `step` counts the calls of one flow from 0, continuing through its replicates. The calls of each
+    further member of a panel are counted from the next multiple of `MEMBER_STEPS`, those of further
+    answers to the question from the next multiple of `ANSWER_STEPS`.
+    """
+
+    benchmark: str
+    system: str
+    question_id: str
+    evaluator: str
+    step: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeCall:
-    """Everything that determines the request to a judge; equal calls are sent once.
+class Call:
+    """Everything that determines a request; equal calls are sent once.
 
     Attributes:
-        model: The model's name in LiteLLM.
-        parameters: The decoding parameters (temperature, seed, maximum tokens of a reply).
+        model: The model's name in LiteLLM, or `system:` and the name of a system.
+        parameters: The decoding parameters (temperature, seed, maximum tokens of a reply), or the
+            version of the system.
         messages: The rendered messages.
         reply_schema: The JSON schema of the reply.
         replicate: The number of the repeat.
@@ -52,13 +87,13 @@ class JudgeCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgment:
-    """The outcome of a judge call: one row of the table `judgments`.
+class Outcome:
+    """The outcome of a call: one row of the table `judgments`.
 
     Attributes:
-        call: The judge call.
+        call: The call.
         reply: The text of the last reply; None if there was none.
-        status: `scored`, `parse_failure` or `judge_error`.
+        status: What came of it.
         error: The error, if there was one.
         attempts: The number of requests sent, repair included.
         tokens_in: Tokens of all messages, over all attempts; None if not reported.
@@ -68,9 +103,9 @@ class Judgment:
         judged_at: The time of the judgment (UTC, without a time zone).
     """
 
-    call: JudgeCall
+    call: Call
     reply: str | None
-    status: Status
+    status: CallStatus
     error: str | None = None
     attempts: int
     tokens_in: int | None = None
@@ -84,7 +119,7 @@ class StoredReply(NamedTuple):
     """A reply that the ledger has stored; a later one has a higher number."""
 
     reply: str | None
-    status: Status
+    status: CallStatus
     error: str | None
     number: int = 0
 
@@ -120,7 +155,7 @@ class Ledger(Quota, Protocol):
     def release(self, digest: str) -> None:
         """End a claim without a judgment."""
 
-    async def store(self, judgment: Judgment, known: int = -1) -> None:
+    async def store(self, judgment: Outcome, known: int = -1) -> None:
         """Store a judgment and end its claim; a reply is replaced only if its number is `known`."""
 
     def record_call(self, origin: Origin, digest: str) -> None:

@@ -7,7 +7,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from evaluators.engines.judge.errors import TransientFailure, map_error, redact
+from calls.errors import TransientFailure, map_error, redact
 
 
 class Told(Exception):  # noqa: N818

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from evaluators.engines.judge.quota import Quota
-    from evaluators.engines.judge.settings import JudgeSettings
+    from calls.quota import Quota
 
 _MIN_INTERVAL_S = 0.003
 """The least seconds between two starts; LiteLLM takes longer to prepare a request."""
@@ -130,20 +129,44 @@ class MinuteRate:
                 await asyncio.sleep(wait_s)
 
 
+class RateLimits(Protocol):
+    """The limits of the calls to one model."""
+
+    @property
+    def concurrency(self) -> int:
+        """The most calls in flight."""
+
+    @property
+    def where(self) -> str:
+        """The model and its address, which share the limits."""
+
+    @property
+    def requests_per_minute(self) -> int | None:
+        """The most requests per minute; None for no limit."""
+
+    @property
+    def tokens_per_minute(self) -> int | None:
+        """The most tokens per minute, of messages and replies; None for no limit."""
+
+    @property
+    def max_tokens(self) -> int:
+        """The most tokens of a reply."""
+
+
 class RateLimiter:
-    """Keeps a judge within the limits of its settings.
+    """Keeps the calls to a model within limits.
 
     Attributes:
         counts_tokens: Whether `wait_to_start` needs the number of tokens.
     """
 
-    def __init__(self, settings: JudgeSettings, quota: Quota) -> None:
-        self.slots = ConcurrencySlots(settings.concurrency)
-        where = settings.where
-        self._requests = MinuteRate(quota, f"requests to {where}", settings.requests_per_minute)
-        self._tokens = MinuteRate(quota, f"tokens to {where}", settings.tokens_per_minute)
-        self.counts_tokens = settings.tokens_per_minute is not None
-        self._expected_tokens = float(settings.max_tokens)
+    def __init__(self, limits: RateLimits, quota: Quota) -> None:
+        self.slots = ConcurrencySlots(limits.concurrency)
+        where = limits.where
+        self._requests = MinuteRate(quota, f"requests to {where}", limits.requests_per_minute)
+        self._tokens = MinuteRate(quota, f"tokens to {where}", limits.tokens_per_minute)
+        self.counts_tokens = limits.tokens_per_minute is not None
+        self._expected_tokens = float(limits.max_tokens)
         self._expected_s = 0.0
         self._last_start = 0.0
 

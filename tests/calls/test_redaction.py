@@ -11,7 +11,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from evaluators.engines.redaction import redact, redact_value, replace_secrets
+from calls.redaction import redact, redact_value, replace_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable

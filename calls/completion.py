@@ -1,9 +1,11 @@
-"""Completions of models, for judges and for systems under test."""
+"""Messages to models and their completions, for judges and for systems under test."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+
+Message: TypeAlias = "dict[str, str]"
 
 
 class TokenLogprob(NamedTuple):

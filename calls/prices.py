@@ -7,15 +7,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from evaluators.engines.http_answers import is_token_count
-from evaluators.engines.judge.errors import BadJudgeSettings
-from evaluators.engines.model_call import litellm
+from calls.http_answers import is_token_count
+from calls.litellm_model import litellm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evaluators.engines.judge.settings import JudgeSettings
-    from evaluators.flows.prompt import Message
+    from calls.completion import Message
 
 _MILLION = 1_000_000
 
@@ -77,24 +75,6 @@ class Prices:
     own: bool
     cache_read: float | None = None
     cache_write: float | None = None
-
-    @classmethod
-    def of(cls, settings: JudgeSettings) -> Prices:
-        """Return the prices of the settings or of LiteLLM's table; 0 for a replay file."""
-        if settings.recording is not None:
-            return cls(settings.name, 0.0, 0.0, own=True)
-        given = (settings.usd_per_million_in, settings.usd_per_million_out)
-        if given.count(None) == 1:
-            raise BadJudgeSettings(
-                "the judge's price: usd_per_million_in and usd_per_million_out go together"
-            )
-        cached = (settings.usd_per_million_cache_read, settings.usd_per_million_cache_write)
-        if given.count(None) and cached.count(None) < len(cached):
-            raise BadJudgeSettings(
-                "the judge's price: usd_per_million_cache_read and usd_per_million_cache_write "
-                "need usd_per_million_in and usd_per_million_out"
-            )
-        return cls.of_model(settings.model, settings)
 
     @classmethod
     def of_model(cls, model: str, given: OwnPrices) -> Prices:
@@ -210,16 +190,3 @@ def find_model_info(model: str) -> Mapping[str, Any] | None:
     except library.exceptions.ModelNotMappedError:
         return None
     return info
-
-
-def require_price(settings: JudgeSettings, prices: Prices) -> None:
-    """Check that a budget comes with known prices.
-
-    Raises:
-        BadJudgeSettings: There is a budget but no price.
-    """
-    if settings.budget_usd is not None and not prices.known:
-        raise BadJudgeSettings(
-            f"judge.budget_usd cannot be enforced: no price is known for {settings.model!r}; set "
-            "judge.usd_per_million_in and judge.usd_per_million_out (0 for a local model)"
-        )

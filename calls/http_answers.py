@@ -18,7 +18,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from evaluators.engines.http_body import (
+from calls.errors import BadAnswer, TransientFailure, WrongAddress
+from calls.http_body import (
     MEGABYTE,
     UnusableBody,
     is_plain_http,
@@ -26,7 +27,6 @@ from evaluators.engines.http_body import (
     read_body,
     untrusted_certificate,
 )
-from evaluators.engines.judge.errors import BadAnswer, TransientFailure, WrongAddress
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator

@@ -11,23 +11,16 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from evaluators.engines.completion import Completion, TokenLogprob
-from evaluators.engines.completion_stream import join_chunks
-from evaluators.engines.http_answers import check_answers, check_token_count, install_checks
-from evaluators.engines.judge.errors import (
-    BadAnswer,
-    CallFailure,
-    TransientFailure,
-    map_error,
-    map_unreadable,
-    redact,
-)
+from calls.completion import Completion, TokenLogprob
+from calls.completion_stream import join_chunks
+from calls.errors import BadAnswer, CallFailure, TransientFailure, map_error, map_unreadable, redact
+from calls.http_answers import check_answers, check_token_count, install_checks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import ModuleType
 
-    from evaluators.flows.prompt import Message
+    from calls.completion import Message
 
 _OPENAI = "openai/"
 
@@ -122,7 +115,7 @@ class CalledModel:
 
         Raises:
             CallFailure: The call failed.
-            JudgeRefused: Every further call would fail too.
+            ModelRefused: Every further call would fail too.
         """
         sent = self._arguments() | {"messages": [*messages], **options}
         if stream:

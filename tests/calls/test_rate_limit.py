@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from evaluators.engines.judge.rate_limit import ConcurrencySlots, MinuteRate
+from calls.rate_limit import ConcurrencySlots, MinuteRate
 from tests.ledgers import FolderLedger
 
 PATIENCE_S = 60.0

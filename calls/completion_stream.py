@@ -7,7 +7,7 @@ import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from evaluators.engines.judge.errors import TransientFailure
+from calls.errors import TransientFailure
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from calls.budget import BudgetReport
     from calls.call import Ledger as JudgeLedger
     from calls.call import Origin, Outcome
+    from calls.ledger.ledger import Ledger, Reply
     from evaluators.engines.judge.dry_run import DryRunJudge
     from evaluators.flows.protocols import Judge, Model, Panel
-    from warehouse.ledger.ledger import Ledger, Reply
     from warehouse.store import Warehouse
 
 NO_JUDGE = "no judge is configured: set judge.model in scoreline.yaml"
@@ -101,7 +101,7 @@ class RunEngines:
             yield self._engines(None)
         else:
             # Imports SQLAlchemy, which is not needed without a judge.
-            from warehouse.ledger.ledger import open_ledger
+            from warehouse.ledger.open import open_ledger
 
             with open_ledger(warehouse, run_id) as ledger:
                 yield self._engines(self.judge_factory.replay(WarehouseLedger(ledger)))
@@ -174,7 +174,7 @@ class WarehouseLedger:
 
     async def claim(self, digest: str, known: int) -> StoredReply | Holder | None:
         """Claim a call, unless there is a reply or another process makes it."""
-        from warehouse.ledger.ledger import Reply  # SQLAlchemy, which most commands do not need
+        from calls.ledger.ledger import Reply  # SQLAlchemy, which most commands do not need
 
         found = await wrap_future(self._ledger.claim(digest, known))
         if found is None or isinstance(found, Reply):

@@ -9,7 +9,8 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from assets.engines import WarehouseLedger
-from warehouse.ledger.ledger import Ledger
+from calls.ledger.ledger import Ledger
+from warehouse.ledger.open import WarehouseTables
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class FolderLedger(WarehouseLedger):
         self.asks: dict[Origin, str] = {}
         self._own = Path(mkdtemp(prefix="ledger-")) if folder is None else None
         home = folder or self._own or Path()
-        self.ledger = Ledger(Warehouse(home / "warehouse.duckdb"), run_id)
+        self.ledger = Ledger(WarehouseTables(Warehouse(home / "warehouse.duckdb")), run_id)
         super().__init__(self.ledger)
 
     async def store(self, judgment: Outcome, known: int = -1) -> None:

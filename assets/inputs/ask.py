@@ -16,7 +16,7 @@ from evaluators.engines.judge.ledger_judge import LoopThread
 from systems.answering import SystemCalls, answer_questions, gather_or_cancel
 from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.records.prediction import Prediction
-from warehouse.ledger.ledger import open_ledger
+from warehouse.ledger.open import open_ledger
 from warehouse.queries.answers import fetch_questions, replace_answers
 
 if TYPE_CHECKING:

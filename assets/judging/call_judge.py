@@ -12,7 +12,7 @@ from assets.scoring.refresh import stale_samples
 from calls.budget import OVER_BUDGET
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.scoring import run_flows
-from warehouse.ledger.ledger import open_ledger
+from warehouse.ledger.open import open_ledger
 from warehouse.queries.benchmarks import answers_per_question
 
 if TYPE_CHECKING:

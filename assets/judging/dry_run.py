@@ -23,7 +23,7 @@ from evaluators.kinds.flow import FlowEvaluator
 from evaluators.sample import Sample
 from evaluators.scoring import score
 from systems.answering import SystemCalls
-from warehouse.ledger.ledger import has_ledger, open_ledger
+from warehouse.ledger.open import has_ledger, open_ledger
 from warehouse.queries.answers import fetch_questions
 from warehouse.queries.benchmarks import answers_per_question
 from warehouse.storage.scratch import scratch_folder

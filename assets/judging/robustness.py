@@ -18,7 +18,7 @@ from evaluators.flows.protocols import Engines
 from evaluators.kinds.pairwise import is_paired
 from evaluators.sample import KEYS
 from evaluators.scoring import score
-from warehouse.ledger.ledger import open_ledger
+from warehouse.ledger.open import open_ledger
 from warehouse.queries.samples import samples
 
 if TYPE_CHECKING:

@@ -181,14 +181,14 @@ def require_askable(project: Project, benchmarks: Sequence[str]) -> None:
 
 
 def _may_hold_replies(project: Project) -> bool:
-    from warehouse.ledger.database import ledger_file
+    from warehouse.ledger.open import ledger_file
 
     location = project.warehouse
     return isinstance(location, Lake) or location.exists() or ledger_file(location).exists()
 
 
 def _holds_replies_of(project: Project, model: str) -> bool:
-    from warehouse.ledger.ledger import has_ledger, open_ledger
+    from warehouse.ledger.open import has_ledger, open_ledger
 
     warehouse = project.open_warehouse()
     if not has_ledger(warehouse):

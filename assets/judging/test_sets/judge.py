@@ -14,7 +14,7 @@ from evaluators.errors import EvaluatorError
 from evaluators.flows.protocols import Engines
 from evaluators.flows.scheduler import Scheduler
 from evaluators.outcome import Unscored
-from warehouse.ledger.ledger import open_ledger
+from warehouse.ledger.open import open_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

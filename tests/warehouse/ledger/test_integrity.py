@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import text
 
+from calls.ledger.database import VERSION, LedgerDatabase
+from calls.ledger.errors import LedgerError
 from tests.warehouse.ledger.rows import digest, judgment
-from warehouse.errors import WarehouseError
-from warehouse.ledger.database import VERSION, LedgerDatabase, ledger_file
-from warehouse.ledger.ledger import Ledger, open_ledger
+from warehouse.ledger.open import ledger_file, ledger_location, open_ledger
 
 if TYPE_CHECKING:
+    from calls.ledger.ledger import Ledger
     from warehouse.store import Warehouse
 
 FAILED = {"status": "judge_error", "reply": None, "error": "timeout"}
@@ -107,7 +108,7 @@ def test_a_damaged_database_says_what_to_do(warehouse: Warehouse) -> None:
     file.write_bytes(content)
     with (
         open_ledger(warehouse, "later") as ledger,
-        pytest.raises(WarehouseError, match=r"is damaged .* move it away.*tables of"),
+        pytest.raises(LedgerError, match=r"is damaged .* move it away.*tables of"),
     ):
         ledger.check()
     # What it says: without the file, the replies come from the tables.
@@ -129,7 +130,7 @@ def test_an_older_ledger_gets_checksums_and_asks_nothing_again(warehouse: Wareho
         assert ledger.check() == (3, [], None)
         change(ledger, "UPDATE ledger_judgments SET reply = 'x' WHERE digest = :d", d=digest(1))
         assert [each[0] for each in ledger.check().damaged] == [digest(1)]
-    database = LedgerDatabase(warehouse.path)
+    database = LedgerDatabase(ledger_location(warehouse.path))
     assert database.version == VERSION
     database.close()
 

@@ -22,7 +22,7 @@ from evaluators.outcome import JudgeError, ParseFailure, Status
 from tests.evaluators.engines.judge.questions import YES, Verdict, about, origin, settings
 from tests.judge_server import JudgeServer, Said
 from tests.ledgers import FolderLedger
-from warehouse.ledger.ledger import open_ledger
+from warehouse.ledger.open import open_ledger
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

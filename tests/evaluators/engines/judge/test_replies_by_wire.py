@@ -161,7 +161,7 @@ def test_a_cut_reply_is_never_salvaged_even_when_its_object_is_whole() -> None:
         assert server.count == 2
     for each in (reason, again):
         assert isinstance(each, Unscored)
-        assert each.status is CallStatus.PARSE_FAILURE
+        assert each.status is Status.PARSE_FAILURE
         assert each.reason == "truncated: the reply is longer than 100 tokens"
 
 

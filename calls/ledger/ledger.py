@@ -1,31 +1,18 @@
-"""The ledger: every call of a judge model and its outcome, shared by all processes of a project."""
+"""The ledger: every paid call and its outcome, shared by all processes of a project."""
 
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager
-from itertools import chain
-from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from sqlalchemy import text
 
-from warehouse.errors import WarehouseUnreachable
-from warehouse.ledger import budget
-from warehouse.ledger.database import LedgerDatabase, ledger_file, patiently
-from warehouse.ledger.fill import (
-    fill_tables,
-    read_journals,
-    read_tables,
-    remove_journals,
-    reopen_judgment,
-    seed,
-    store_asks,
-    store_judgment,
-)
-from warehouse.ledger.group_commit import GroupCommit
-from warehouse.ledger.integrity import (
+from calls.ledger import budget
+from calls.ledger.database import LedgerDatabase, patiently
+from calls.ledger.errors import LedgerUnreachable
+from calls.ledger.group_commit import GroupCommit
+from calls.ledger.integrity import (
     FIND,
     LedgerCheck,
     add_checksums,
@@ -33,16 +20,17 @@ from warehouse.ledger.integrity import (
     describe_damage,
     is_damaged,
 )
-from warehouse.ledger.owners import Watch, bury, bury_the_dead
+from calls.ledger.outcomes import reopen_judgment, seed, store_asks, store_judgment
+from calls.ledger.owners import Watch, bury, bury_the_dead
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
 
     from sqlalchemy import Connection
 
-    from warehouse.ledger.budget import Reserved
-    from warehouse.store import Warehouse
+    from calls.ledger.budget import Reserved
+    from calls.ledger.tables import LedgerTables
 
 T = TypeVar("T")
 
@@ -90,8 +78,15 @@ class Ledger:
     It opens its database on first use. Nothing is claimed or stored by a process that only reads.
     """
 
-    def __init__(self, warehouse: Warehouse, run_id: str, spender: str | None = None) -> None:
-        self._warehouse = warehouse
+    def __init__(self, tables: LedgerTables, run_id: str, spender: str | None = None) -> None:
+        """Open nothing yet.
+
+        Args:
+            tables: Where the ledger is, and the tables that are filled from it.
+            run_id: The run that is recorded with every call.
+            spender: Under what the calls spend, with a budget of its own; None: the run.
+        """
+        self._tables = tables
         self._run_id = run_id
         self._spender = spender or run_id
         self._lock = RLock()
@@ -104,7 +99,7 @@ class Ledger:
     def find(self, digest: str) -> Reply | None:
         """Return the outcome of a call, if it was ever made; a damaged one counts as a failure."""
         with self._lock:
-            if self._opened is None and not _has_replies(self._warehouse):
+            if self._opened is None and not self._tables.may_hold_replies():
                 return None
             return patiently(self._find, digest)
 
@@ -215,9 +210,9 @@ class Ledger:
         return patiently(self._read, lambda connection: budget.spent_last_day(connection, spender))
 
     def flush(self) -> None:
-        """Fill the tables of the warehouse with what they lack, whichever process wrote it."""
+        """Fill the tables with what they lack, whichever process wrote it."""
         self._drain()
-        fill_tables(self._warehouse, self._database())
+        self._tables.fill(self._database())
 
     def has_replies_of(self, model: str) -> bool:
         """Return whether a model has ever answered a call."""
@@ -265,7 +260,7 @@ class Ledger:
         try:
             with self._database().errors():
                 found = self._reader.execute(FIND, {"digest": digest}).mappings().one_or_none()
-        except WarehouseUnreachable:
+        except LedgerUnreachable:
             self._reader = None
             raise
         return None if found is None else _reply(found)
@@ -295,57 +290,16 @@ class Ledger:
     def _database(self) -> LedgerDatabase:
         with self._lock:
             if self._opened is None:
-                self._opened = patiently(_open_database, self._warehouse)
+                self._opened = patiently(_open_database, self._tables)
             return self._opened
 
 
-@contextmanager
-def open_ledger(warehouse: Warehouse, run_id: str, spender: str | None = None) -> Iterator[Ledger]:
-    """Open the ledger of a warehouse.
-
-    Args:
-        warehouse: The warehouse.
-        run_id: The run that is recorded with every call.
-        spender: Under what the calls spend, with a budget of its own; None: the run.
-    """
-    ledger = Ledger(warehouse, run_id, spender)
-    try:
-        yield ledger
-    finally:
-        ledger.close()
-
-
-def has_ledger(warehouse: Warehouse) -> bool:
-    """Return whether there is a ledger, or journals of version 0.1, without creating one."""
-    path = warehouse.path
-    if _journal_folder(warehouse).is_dir():
-        return True
-    if isinstance(path, Path):
-        return (warehouse.ledger or ledger_file(path)).exists()
-    database = LedgerDatabase(path)
-    try:
-        return database.id is not None
-    finally:
-        database.close()
-
-
-def _journal_folder(warehouse: Warehouse) -> Path:
-    return warehouse.path.with_name(warehouse.path.name + ".journal")
-
-
-def _has_replies(warehouse: Warehouse) -> bool:
-    """Return whether there may be replies, without creating anything."""
-    return warehouse.exists() or has_ledger(warehouse)
-
-
-def _open_database(warehouse: Warehouse) -> LedgerDatabase:
-    """Open the database; a new one gets the judgments that the warehouse has already."""
-    database = LedgerDatabase(warehouse.path, warehouse.ledger)
+def _open_database(tables: LedgerTables) -> LedgerDatabase:
+    """Open the database; a new one takes over the judgments that the tables have already."""
+    database = LedgerDatabase(tables.location)
     if database.id is None:
-        folder = _journal_folder(warehouse)
-        rows = chain(read_tables(warehouse), read_journals(folder))
-        database.create(lambda connection: seed(connection, rows))
-        remove_journals(folder)
+        database.create(lambda connection: seed(connection, tables.rows()))
+        tables.taken_over()
     database.upgrade(add_checksums)
     return database
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from sqlalchemy import text
 
-from warehouse.ledger.owners import hour
+from calls.ledger.owners import hour
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

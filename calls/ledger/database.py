@@ -1,4 +1,4 @@
-"""The database of the ledger: an SQLite file beside the warehouse, or tables in a lake's catalog.
+"""The database of the ledger: an SQLite file, or tables in a PostgreSQL database.
 
 Both have the same tables and statements. SQLite runs in WAL mode with `synchronous = FULL`: a
 commit is on disk when it returns.
@@ -18,15 +18,15 @@ import tenacity
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from warehouse.errors import (
-    NoSpace,
-    WarehouseError,
-    WarehouseLocked,
-    WarehouseTooNew,
-    WarehouseUnreachable,
+from calls.ledger.errors import (
+    LedgerError,
+    LedgerFull,
+    LedgerLocked,
+    LedgerTooNew,
+    LedgerUnreachable,
 )
-from warehouse.storage.file_system import network_file_system
-from warehouse.storage.location import Lake
+from calls.ledger.local_disk import network_file_system
+from calls.ledger.location import LedgerSchema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
-    from warehouse.storage.location import Location
+    from calls.ledger.location import LedgerLocation
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,7 +43,7 @@ VERSION: Final = 2
 """The version of the tables."""
 
 PATIENCE_S: Final = 60.0
-"""How long work is repeated while the server of a lake is away."""
+"""How long work is repeated while the server is away."""
 
 PAUSE_S: Final = 1.0
 
@@ -106,11 +106,6 @@ UPDATE ledger_store SET version = 2;
 """What version 1 of the tables lacks."""
 
 
-def ledger_file(warehouse: Path) -> Path:
-    """Return the SQLite file of the ledger of a warehouse file."""
-    return warehouse.with_name(warehouse.name + ".ledger")
-
-
 class LedgerDatabase:
     """A connection pool to the database of a ledger; thread-safe.
 
@@ -120,25 +115,23 @@ class LedgerDatabase:
         version: The version of its tables.
     """
 
-    def __init__(self, warehouse: Location, file: Path | None = None) -> None:
+    def __init__(self, location: LedgerLocation) -> None:
         """Connect.
 
         Args:
-            warehouse: The location of the warehouse.
-            file: The file of the ledger of a DuckDB file; None: beside it.
+            location: Where the database is.
 
         Raises:
-            WarehouseError: The database cannot be used.
+            LedgerError: The database cannot be used.
         """
-        self._warehouse = warehouse
-        self._file = file
-        self._is_file = not isinstance(warehouse, Lake)
+        self._location = location
+        self._is_file = not isinstance(location, LedgerSchema)
         self.version = VERSION
         with self.errors():
             self._engine = (
-                _postgres_engine(warehouse)
-                if isinstance(warehouse, Lake)
-                else _sqlite_engine(file or ledger_file(warehouse))
+                _postgres_engine(location)
+                if isinstance(location, LedgerSchema)
+                else _sqlite_engine(location.path)
             )
             with self._engine.connect() as connection:
                 self.id = self._find(connection)
@@ -227,11 +220,11 @@ class LedgerDatabase:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Convert errors of the database to those of the warehouse."""
+        """Convert errors of the database to those of the ledger."""
         try:
             yield
         except DBAPIError as error:
-            raise _translate(error, self._warehouse, self._file) from error
+            raise _translate(error, self._location) from error
 
     def close(self) -> None:
         """Close all connections."""
@@ -247,10 +240,10 @@ class LedgerDatabase:
 
     def _lock_tables(self, connection: Connection) -> None:
         """Wait until no other process creates or alters the tables; SQLite has a lock already."""
-        if isinstance(self._warehouse, Lake):
+        if isinstance(self._location, LedgerSchema):
             connection.execute(text("SELECT pg_advisory_xact_lock(7263527)"))
-            if not sqlalchemy.inspect(connection).has_schema(self._warehouse.schema):
-                connection.execute(sqlalchemy.schema.CreateSchema(self._warehouse.schema))
+            if not sqlalchemy.inspect(connection).has_schema(self._location.schema):
+                connection.execute(sqlalchemy.schema.CreateSchema(self._location.schema))
 
     def _is_committed(self, connection: Connection, id_: str) -> bool:
         """Return whether an earlier transaction was committed; this one holds its lock."""
@@ -274,13 +267,13 @@ class LedgerDatabase:
 
     def _find(self, connection: Connection) -> str | None:
         """Return the identity of the database; None if it has no tables."""
-        schema = self._warehouse.schema if isinstance(self._warehouse, Lake) else None
+        schema = self._location.schema if isinstance(self._location, LedgerSchema) else None
         if not sqlalchemy.inspect(connection).has_table("ledger_store", schema=schema):
             return None
         found = connection.execute(text("SELECT id, version FROM ledger_store")).one()
         if found.version > VERSION:
-            raise WarehouseTooNew(
-                f"a later version of Scoreline wrote the ledger of {str(self._warehouse)!r}: "
+            raise LedgerTooNew(
+                f"a later version of Scoreline wrote the ledger of {self._location.owner!r}: "
                 "update Scoreline"
             )
         self.version = int(found.version)
@@ -294,9 +287,9 @@ def _execute_all(connection: Connection, statements: str) -> None:
 
 
 def patiently(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return the result of work, which is repeated while the server of a lake is away."""
+    """Return the result of work, which is repeated while the server is away."""
     retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(WarehouseUnreachable),
+        retry=tenacity.retry_if_exception_type(LedgerUnreachable),
         wait=tenacity.wait_fixed(PAUSE_S),
         stop=tenacity.stop_after_delay(PATIENCE_S),
         reraise=True,
@@ -335,22 +328,23 @@ def _is_busy(error: BaseException) -> bool:
     return getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY")
 
 
-def _postgres_engine(lake: Lake) -> Engine:
+def _postgres_engine(location: LedgerSchema) -> Engine:
     try:
         import psycopg2
     except ImportError as error:
-        raise WarehouseError(
+        raise LedgerError(
             "the warehouse is a lake, and the package 'psycopg2-binary' is not installed: "
             "`pip install scoreline[lake]`"
         ) from error
 
     def connect() -> Any:
-        password = {} if lake.password is None else {"password": lake.password}
-        connection = psycopg2.connect(lake.connection, **password)
+        found = location.password()
+        password = {} if found is None else {"password": found}
+        connection = psycopg2.connect(location.connection, **password)
         connection.autocommit = True
         with connection.cursor() as cursor:
             cursor.execute(
-                "SELECT set_config('search_path', quote_ident(%s), false)", [lake.schema]
+                "SELECT set_config('search_path', quote_ident(%s), false)", [location.schema]
             )
         return connection
 
@@ -366,33 +360,36 @@ def _require_local_disk(file: Path) -> None:
     """Refuse a network file system, on which SQLite's WAL mode loses data."""
     kind = network_file_system(file.parent)
     if kind is not None:
-        raise WarehouseError(
+        raise LedgerError(
             f"{str(file.parent)!r} is on a network file system ({kind}), which cannot keep replies "
             "of a judge safe: keep the warehouse on a local disk, or in a lake "
             "(`warehouse: {catalog: 'ducklake:postgres:...'}`)"
         )
 
 
-def _translate(error: DBAPIError, warehouse: Location, file: Path | None) -> WarehouseError:
+def _translate(error: DBAPIError, location: LedgerLocation) -> LedgerError:
     cause = error.orig
-    if isinstance(warehouse, Lake):
-        from warehouse.storage.ducklake.session import mask_password
-
+    if isinstance(location, LedgerSchema):
         reason = " ".join(str(cause).split())
-        message = f"the ledger of {str(warehouse)!r} cannot be used: {reason}"
-        return WarehouseUnreachable(mask_password(message, warehouse))
+        message = f"the ledger of {location.owner!r} cannot be used: {reason}"
+        return LedgerUnreachable(_without_password(message, location))
     code = getattr(cause, "sqlite_errorname", "")
-    where = f"the ledger {str(file or ledger_file(warehouse))!r}"
+    where = f"the ledger {str(location.path)!r}"
     if code == "SQLITE_FULL":
-        return NoSpace(f"the disk of {where} is full")
+        return LedgerFull(f"the disk of {where} is full")
     if code.startswith("SQLITE_BUSY"):
-        return WarehouseLocked(f"{where} is being written by another process; waited {BUSY_S:g} s")
+        return LedgerLocked(f"{where} is being written by another process; waited {BUSY_S:g} s")
     if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
-        return WarehouseError(f"{where} cannot be written: permission denied ({cause})")
+        return LedgerError(f"{where} cannot be written: permission denied ({cause})")
     if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return WarehouseError(
+        return LedgerError(
             f"{where} is damaged ({cause}): restore it from a backup, or move it away; without it "
-            f"the next run takes the replies from the tables of {str(warehouse)!r}, and asks only "
+            f"the next run takes the replies from the tables of {location.owner!r}, and asks only "
             "for what these lack"
         )
-    return WarehouseError(f"{where} cannot be used: {cause}")
+    return LedgerError(f"{where} cannot be used: {cause}")
+
+
+def _without_password(text: str, location: LedgerSchema) -> str:
+    password = location.password()
+    return text.replace(password, "***") if password else text

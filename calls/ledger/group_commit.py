@@ -8,14 +8,14 @@ import time
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from warehouse.ledger.owners import BEAT_S, Owner
+from calls.ledger.owners import BEAT_S, Owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sqlalchemy import Connection
 
-    from warehouse.ledger.database import LedgerDatabase
+    from calls.ledger.database import LedgerDatabase
 
     Write: TypeAlias = Callable[[Connection, int], Any]
 

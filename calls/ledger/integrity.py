@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import text
 
-from warehouse.schema.tables import table_named
+from calls.ledger.columns import JUDGMENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sqlalchemy import Connection
 
-    from warehouse.ledger.database import LedgerDatabase
+    from calls.ledger.database import LedgerDatabase
 
 BATCH_ROWS: Final = 5_000
 """The rows that are in memory at a time."""
@@ -22,9 +22,7 @@ BATCH_ROWS: Final = 5_000
 DAMAGED: Final = "damaged: "
 """The beginning of the reason why a stored outcome is not used."""
 
-_COLUMNS: Final = table_named("judgments").columns
-
-COLUMN_NAMES: Final = tuple(column.name for column in _COLUMNS)
+COLUMN_NAMES: Final = tuple(JUDGMENT_TYPES)
 
 _SELECT: Final = f"SELECT {', '.join((*COLUMN_NAMES, 'checksum', 'seq'))} FROM ledger_judgments"  # noqa: S608
 
@@ -48,13 +46,13 @@ class LedgerCheck(NamedTuple):
 def checksum(row: Mapping[Any, Any]) -> str:
     """Return the checksum of the columns of `judgments`: 32 hexadecimal digits."""
     hashed = hashlib.sha256()
-    for column in _COLUMNS:
-        value = row[column.name]
+    for name, type_ in JUDGMENT_TYPES.items():
+        value = row[name]
         if value is None:
             hashed.update(b"-")
             continue
         # SQLite and PostgreSQL return 0.0 for a 0 in a column of floating-point numbers.
-        shown = repr(float(value)) if column.type == "DOUBLE" else str(value)
+        shown = repr(float(value)) if type_ == "DOUBLE" else str(value)
         content = shown.encode("utf-8", "surrogatepass")
         hashed.update(b"%d:" % len(content))
         hashed.update(content)
@@ -98,7 +96,7 @@ def check_ledger(database: LedgerDatabase) -> LedgerCheck:
     """Check every stored outcome, and the file of an SQLite database.
 
     Raises:
-        WarehouseError: The database cannot be read.
+        LedgerError: The database cannot be read.
     """
     count, damaged = 0, []
     fault = database.find_fault()

@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from calls.completion import Message
 
 
-MEMBER_STEPS = 100_000
-"""The first step of the second member of a panel; see `Origin`."""
-
-ANSWER_STEPS = 2_000_000
-"""The first step of the second answer to a question; see `Origin`."""
-
-
 class CallStatus(StrEnum):
     """What came of a call."""
 
@@ -38,11 +31,18 @@ class CallStatus(StrEnum):
 
 
 class Origin(NamedTuple):
-    """The sample and evaluator that a judge call belongs to.
+    """The sample and evaluator that a judge call belongs to, and which of their calls it is.
 
-    `step` counts the calls of one flow from 0, continuing through its replicates. The calls of each
-    further member of a panel are counted from the next multiple of `MEMBER_STEPS`, those of further
-    answers to the question from the next multiple of `ANSWER_STEPS`.
+    Attributes:
+        benchmark: The benchmark.
+        system: The system.
+        question_id: The question.
+        evaluator: The evaluator.
+        step: The number of the call within `repeat` and `member`, from 0 on through replicates.
+        repeat: The number of the system's answer to the question, from 0.
+        member: The number of the member of a panel, from 0.
+        replicate: The number of the judgment of the sample by the same judge, from 0.
+        turn: The number of the turn of a conversation, from 0.
     """
 
     benchmark: str
@@ -50,6 +50,10 @@ class Origin(NamedTuple):
     question_id: str
     evaluator: str
     step: int
+    repeat: int = 0
+    member: int = 0
+    replicate: int = 0
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

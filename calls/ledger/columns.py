@@ -33,5 +33,8 @@ JUDGMENT_TYPES: Final[Mapping[str, str]] = MappingProxyType(
 )
 """The type in SQL of each column of a call and its outcome, in the order of checksums."""
 
-ASK_COLUMNS: Final = ("benchmark", "system", "question_id", "evaluator", "step", "digest")
+ASK_COLUMNS: Final = (
+    *("benchmark", "system", "question_id", "evaluator", "step", "digest"),
+    *("repeat", "member", "replicate", "turn"),
+)
 """The columns that say which sample needed which call."""

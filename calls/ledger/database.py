@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-VERSION: Final = 2
+VERSION: Final = 3
 """The version of the tables."""
 
 PATIENCE_S: Final = 60.0
@@ -66,8 +66,9 @@ CREATE INDEX ledger_judgments_seq ON ledger_judgments (seq);
 
 CREATE TABLE ledger_asks (
     benchmark TEXT, system TEXT, question_id TEXT, evaluator TEXT, step INTEGER,
-    digest TEXT NOT NULL, seq BIGINT NOT NULL,
-    PRIMARY KEY (benchmark, system, question_id, evaluator, step)
+    digest TEXT NOT NULL, repeat INTEGER, member INTEGER, replicate INTEGER, turn INTEGER,
+    seq BIGINT NOT NULL,
+    PRIMARY KEY (benchmark, system, question_id, evaluator, repeat, member, replicate, turn, step)
 );
 
 CREATE TABLE ledger_owners (
@@ -96,14 +97,33 @@ in the order of commits.
 """
 
 
-UPGRADE: Final = """
+_ADD_REPLACED: Final = """
 ALTER TABLE ledger_judgments ADD COLUMN replaced_tokens_in BIGINT;
 ALTER TABLE ledger_judgments ADD COLUMN replaced_tokens_out BIGINT;
 ALTER TABLE ledger_judgments ADD COLUMN replaced_usd DOUBLE PRECISION;
 ALTER TABLE ledger_judgments ADD COLUMN checksum TEXT;
-UPDATE ledger_store SET version = 2;
 """
-"""What version 1 of the tables lacks."""
+
+_SPLIT_STEPS: Final = """
+CREATE TABLE ledger_asks_by_column (
+    benchmark TEXT, system TEXT, question_id TEXT, evaluator TEXT, step INTEGER,
+    digest TEXT NOT NULL, repeat INTEGER, member INTEGER, replicate INTEGER, turn INTEGER,
+    seq BIGINT NOT NULL,
+    PRIMARY KEY (benchmark, system, question_id, evaluator, repeat, member, replicate, turn, step)
+);
+INSERT INTO ledger_asks_by_column
+    SELECT benchmark, system, question_id, evaluator, step % 100000, digest,
+        step / 2000000, step % 2000000 / 100000, coalesce((
+            SELECT replicate / 1000 FROM ledger_judgments AS j WHERE j.digest = a.digest
+        ), 0), 0, seq
+    FROM ledger_asks AS a;
+DROP TABLE ledger_asks;
+ALTER TABLE ledger_asks_by_column RENAME TO ledger_asks;
+"""
+"""Version 2 counted the first call of member `m` for answer `r` as 2,000,000 r + 100,000 m."""
+
+UPGRADES: Final = ((2, _ADD_REPLACED), (3, _SPLIT_STEPS))
+"""The versions of the tables, and what leads to each."""
 
 
 class LedgerDatabase:
@@ -159,7 +179,12 @@ class LedgerDatabase:
             self._lock_tables(connection)
             self.id = self._find(connection)
             if self.version < VERSION:
-                _execute_all(connection, UPGRADE)
+                for version, statements in UPGRADES:
+                    if version > self.version:
+                        _execute_all(connection, statements)
+                connection.execute(
+                    text("UPDATE ledger_store SET version = :version"), {"version": VERSION}
+                )
                 fill(connection)
                 self.version = VERSION
 

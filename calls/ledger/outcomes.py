@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
 
-from calls.call import ANSWER_STEPS
 from calls.ledger.columns import ASK_COLUMNS
 from calls.ledger.integrity import COLUMN_NAMES, FIND, checksum, is_damaged
 
@@ -29,6 +28,9 @@ _PAID: Final = {
     "cost_usd": "replaced_usd",
 }
 """What a call costs, and the column with what its other outcomes have of it."""
+
+_ANSWER: Final = ("benchmark", "system", "question_id", "evaluator", "repeat")
+"""The columns that identify an answer and an evaluator."""
 
 
 def store_judgment(
@@ -88,18 +90,18 @@ def seed(connection: Connection, batches: Iterable[list[dict[str, Any]]]) -> Non
 
 
 def store_asks(connection: Connection, number: int, rows: list[Mapping[str, Any]]) -> None:
-    """Store which samples needed which calls; the first step of a sample replaces its old rows."""
-    sample = " AND ".join(f"{name} = :{name}" for name in ASK_COLUMNS[:4])
-    sample += f" AND step >= :step AND step < :step + {ANSWER_STEPS}"
-    restarted = [row for row in rows if row["step"] % ANSWER_STEPS == 0]
+    """Store which samples needed which calls; the first call of an answer replaces its old rows."""
+    restarted = [row for row in rows if row["step"] == row["member"] == row["turn"] == 0]
     if restarted:
-        connection.execute(text(f"DELETE FROM ledger_asks WHERE {sample}"), restarted)  # noqa: S608
-    values = ", ".join(f":{name}" for name in (*ASK_COLUMNS, "seq"))
-    key = ", ".join(ASK_COLUMNS[:5])
+        answer = " AND ".join(f"{name} = :{name}" for name in _ANSWER)
+        connection.execute(text(f"DELETE FROM ledger_asks WHERE {answer}"), restarted)  # noqa: S608
+    names, key = (*ASK_COLUMNS, "seq"), [name for name in ASK_COLUMNS if name != "digest"]
     connection.execute(
         text(
-            f"INSERT INTO ledger_asks VALUES ({values}) "  # noqa: S608
-            f"ON CONFLICT ({key}) DO UPDATE SET digest = excluded.digest, seq = excluded.seq"
+            f"INSERT INTO ledger_asks ({', '.join(names)}) "  # noqa: S608
+            f"VALUES ({', '.join(f':{name}' for name in names)}) "
+            f"ON CONFLICT ({', '.join(key)}) DO UPDATE SET digest = excluded.digest, "
+            "seq = excluded.seq"
         ),
         [{**row, "seq": number} for row in rows],
     )

@@ -14,7 +14,6 @@ from calls.ledger.errors import LedgerUnreachable
 from calls.ledger.integrity import BATCH_ROWS, is_damaged
 from warehouse.errors import WarehouseUnreachable
 from warehouse.schema.tables import table_named
-from warehouse.schema.tables.ledger import ANSWER_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,19 +121,17 @@ def _import_judgments(transaction: Transaction, frame: pl.DataFrame) -> None:
 
 
 def _import_asks(transaction: Transaction, frame: pl.DataFrame) -> None:
-    restarted = frame.filter(pl.col("step") % ANSWER_STEPS == 0)
+    restarted = frame.filter(pl.all_horizontal(pl.col("step", "member", "turn") == 0))
     for (benchmark, evaluator), part in restarted.partition_by(
         "benchmark", "evaluator", as_dict=True
     ).items():
         transaction.execute(
             "DELETE FROM asks WHERE benchmark = $benchmark AND evaluator = $evaluator AND "
-            "list_contains($samples, {system: system, question_id: question_id, "
-            "step: step - step % $answer_steps})",
+            "list_contains($answers, {system: system, question_id: question_id, repeat: repeat})",
             {
-                "answer_steps": ANSWER_STEPS,
                 "benchmark": benchmark,
                 "evaluator": evaluator,
-                "samples": part.select("system", "question_id", "step").to_dicts(),
+                "answers": part.select("system", "question_id", "repeat").to_dicts(),
             },
         )
     transaction.replace("asks", frame)

@@ -98,7 +98,6 @@ class LedgerJudge:
         ledger: Ledger,
         *,
         asker: Asker | None = None,
-        first_step: int = 0,
         progress: Callable[[int], None] | None = None,
     ) -> None:
         """Set the judge up.
@@ -107,8 +106,6 @@ class LedgerJudge:
             settings: The settings of the judge.
             ledger: The ledger that stores judgments.
             asker: Another asker, for tests.
-            first_step: Added to the steps of calls where the ledger records which sample needed
-                them.
             progress: Called from another thread with the number of finished calls.
 
         Raises:
@@ -120,7 +117,6 @@ class LedgerJudge:
         self._builder = JudgeCallBuilder(settings)
         self._ledger = ledger
         self._asker = asker
-        self._first_step = first_step
         self._progress = progress
         self._finished_count = 0
         self._lock = threading.Lock()
@@ -152,8 +148,7 @@ class LedgerJudge:
         """
         call = self._builder.of(request, origin)
         digest = call.digest
-        step = origin.step + self._first_step
-        self._ledger.record_call(origin._replace(step=step), digest)
+        self._ledger.record_call(origin, digest)
         future: Future[Any] = Future()
         with self._lock:
             if self._failure is not None:

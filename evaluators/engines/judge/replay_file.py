@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from calls.call import Call, CallStatus
 from evaluators.engines.judge.asker import CallUsage, parse_judgment
 from evaluators.engines.judge.errors import BadRecording
+from evaluators.engines.judge.settings import recorded_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -76,7 +77,7 @@ class RecordedAsker:
         if found is None:
             missing = (
                 f"{self._file.name} holds no reply for {origin.evaluator} on question "
-                f"{origin.question_id!r} of {origin.system!r}, step {origin.step}"
+                f"{origin.question_id!r} of {origin.system!r}, step {recorded_address(origin)[-1]}"
             )
             return usage.judgment(call, CallStatus.JUDGE_ERROR, error=missing)
         if found.text is None or found.status == CallStatus.JUDGE_ERROR:
@@ -86,7 +87,7 @@ class RecordedAsker:
         return parse_judgment(usage, call, found.text, parser, found.error)
 
     def _find(self, call: Call, origin: Origin) -> _Reply | None:
-        exact = _Address(*origin)
+        exact = _Address(*recorded_address(origin))
         for address in (
             exact,
             exact._replace(benchmark=None),

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 RECORDED = "recorded:"
 
+_ANSWER_STEPS = 2_000_000
+
 SKIPPED = "judge skipped: "
 """The beginning of the reason why an optional judge was not called."""
 
@@ -145,7 +147,7 @@ class JudgeCallBuilder:
         """
         parameters = self._parameters
         if self._recorded:
-            parameters = {**parameters, "origin": list(origin)}
+            parameters = {**parameters, "origin": list(recorded_address(origin))}
         return Call(
             model=self._model,
             parameters=parameters,
@@ -153,6 +155,16 @@ class JudgeCallBuilder:
             reply_schema=request.reply.schema_of(),
             replicate=request.replicate,
         )
+
+
+def recorded_address(origin: Origin) -> tuple[str, str, str, str, int]:
+    """Return the benchmark, system, question, evaluator and step of a call in a replay file.
+
+    The steps of further answers to a question follow in the file after two million each; this is
+    also part of the keys of such calls.
+    """
+    step = origin.repeat * _ANSWER_STEPS + origin.step
+    return origin.benchmark, origin.system, origin.question_id, origin.evaluator, step
 
 
 def _digest_of(file: Path) -> str:

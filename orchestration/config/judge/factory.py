@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evaluators.engines.judge.settings import RECORDED, JudgeSettings
-from evaluators.flows.panel import JointProgress, PanelJudge, first_step, panel_identity
+from evaluators.flows.panel import JointProgress, PanelJudge, panel_identity
 from evaluators.flows.protocols import Panel, Repeats
 from orchestration.config.judge.schema import Judge, JudgeKeys
 from orchestration.runs.progress import show_judge_progress
@@ -143,7 +143,6 @@ class LlmJudgeFactory:
         self,
         ledger: Ledger,
         *,
-        first_step: int = 0,
         progress: Callable[[int], None] = show_judge_progress,
     ) -> Iterator[JudgeEngine]:
         """Yield a judge that calls the model for every reply that the ledger lacks.
@@ -152,7 +151,7 @@ class LlmJudgeFactory:
         """
         from evaluators.engines.judge.ledger_judge import LedgerJudge
 
-        with LedgerJudge(self.settings, ledger, first_step=first_step, progress=progress) as judge:
+        with LedgerJudge(self.settings, ledger, progress=progress) as judge:
             try:
                 yield judge
             finally:
@@ -222,9 +221,7 @@ class PanelFactory:
         progress = JointProgress(show_judge_progress, len(self.members))
         with ExitStack() as stack:
             judges = [
-                stack.enter_context(
-                    member.live(ledger, first_step=first_step(at), progress=progress.of(at))
-                )
+                stack.enter_context(member.live(ledger, progress=progress.of(at)))
                 for at, member in enumerate(self.members)
             ]
             yield PanelJudge(judges, self.identity)

@@ -9,20 +9,20 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Protocol
 
-from evaluators.engines.judge.judgment import Holder, StoredReply
+from calls.call import CallStatus, Holder, StoredReply
 from evaluators.flows.protocols import Engines, Repeats
 from evaluators.flows.requests import JUDGE
-from evaluators.outcome import NotApplicable, Status
+from evaluators.outcome import NotApplicable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from evaluators.engines.judge.budget import BudgetReport
+    from calls.budget import BudgetReport
+    from calls.call import Ledger as JudgeLedger
+    from calls.call import Origin, Outcome
+    from calls.ledger.ledger import Ledger, Reply
     from evaluators.engines.judge.dry_run import DryRunJudge
-    from evaluators.engines.judge.judgment import Judgment
-    from evaluators.engines.judge.judgment import Ledger as JudgeLedger
-    from evaluators.flows.protocols import Judge, Model, Origin, Panel
-    from warehouse.ledger.ledger import Ledger, Reply
+    from evaluators.flows.protocols import Judge, Model, Panel
     from warehouse.store import Warehouse
 
 NO_JUDGE = "no judge is configured: set judge.model in scoreline.yaml"
@@ -101,7 +101,7 @@ class RunEngines:
             yield self._engines(None)
         else:
             # Imports SQLAlchemy, which is not needed without a judge.
-            from warehouse.ledger.ledger import open_ledger
+            from warehouse.ledger.open import open_ledger
 
             with open_ledger(warehouse, run_id) as ledger:
                 yield self._engines(self.judge_factory.replay(WarehouseLedger(ledger)))
@@ -174,7 +174,7 @@ class WarehouseLedger:
 
     async def claim(self, digest: str, known: int) -> StoredReply | Holder | None:
         """Claim a call, unless there is a reply or another process makes it."""
-        from warehouse.ledger.ledger import Reply  # SQLAlchemy, which most commands do not need
+        from calls.ledger.ledger import Reply  # SQLAlchemy, which most commands do not need
 
         found = await wrap_future(self._ledger.claim(digest, known))
         if found is None or isinstance(found, Reply):
@@ -201,7 +201,7 @@ class WarehouseLedger:
         """Return what the run has spent in US dollars."""
         return self._ledger.spent_usd()
 
-    async def store(self, judgment: Judgment, known: int = -1) -> None:
+    async def store(self, judgment: Outcome, known: int = -1) -> None:
         """Store a judgment durably, so that a killed process does not lose it."""
         question = judgment.call
         stored = self._ledger.record_judgment(
@@ -248,7 +248,7 @@ class UntrackedLedger(WarehouseLedger):
 
 
 def _stored(found: Reply) -> StoredReply:
-    return StoredReply(found.reply, Status(found.status), found.error, found.number)
+    return StoredReply(found.reply, CallStatus(found.status), found.error, found.number)
 
 
 def _json(value: object) -> str:

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     import dagster as dg
     from dagster._core.definitions.metadata import RawMetadataValue
 
-    from evaluators.engines.systems.settings import SystemSettings
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
+    from systems.settings import SystemSettings
     from warehouse.formats.expansion import Expansion
     from warehouse.formats.query import InputFile
     from warehouse.publish.snapshot import Snapshot

@@ -26,9 +26,9 @@ import numpy as np
 
 from benchmarks.judge import CONCURRENCY, ROOT, requests, rows, settings
 from benchmarks.measure import table
+from calls.litellm_model import litellm
 from evaluators import catalog
 from evaluators.engines.judge.ledger_judge import LedgerJudge
-from evaluators.engines.model_call import litellm
 from evaluators.flows.protocols import Engines
 from evaluators.flows.requests import EMBEDDING, Embed
 from evaluators.kinds.flow import FlowEvaluator

@@ -26,8 +26,8 @@ from evaluators.text.references import NON_BLANK
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from calls.call import Origin
     from evaluators.evaluator import Evaluator
-    from evaluators.flows.protocols import Origin
     from evaluators.flows.requests import Flow
     from evaluators.kinds.flow import FlowEvaluator
     from evaluators.kinds.pairwise import PairedAnswers, PairwiseEvaluator

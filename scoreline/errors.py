@@ -25,6 +25,7 @@ def converted_errors(inputs: InputFolder | None = None, prefix: str = "") -> Ite
         inputs: Names the rows that were written to files.
         prefix: The place of arguments in a configuration, which messages about them leave out.
     """
+    from calls.errors import CallsError
     from evaluators.errors import EvaluatorError
     from orchestration.errors import OrchestrationError, SettingsError
     from warehouse.errors import InputError, WarehouseError
@@ -37,5 +38,5 @@ def converted_errors(inputs: InputFolder | None = None, prefix: str = "") -> Ite
     except InputError as error:
         named = error if inputs is None else inputs.name_origins(error)
         raise ScorelineError(str(named)) from None
-    except (EvaluatorError, OrchestrationError, WarehouseError) as error:
+    except (CallsError, EvaluatorError, OrchestrationError, WarehouseError) as error:
         raise ScorelineError(str(error)) from error.__cause__

@@ -15,8 +15,9 @@ from tests.samples import samples
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from calls.call import Origin
     from evaluators.evaluator import Evaluator
-    from evaluators.flows.protocols import Model, Origin
+    from evaluators.flows.protocols import Model
     from evaluators.flows.requests import Ask
 
 

@@ -9,12 +9,12 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from assets.engines import WarehouseLedger
-from warehouse.ledger.ledger import Ledger
+from calls.ledger.ledger import Ledger
+from warehouse.ledger.open import WarehouseTables
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
-    from evaluators.engines.judge.judgment import Judgment
-    from evaluators.flows.protocols import Origin
+    from calls.call import Origin, Outcome
 
 
 class FolderLedger(WarehouseLedger):
@@ -26,14 +26,14 @@ class FolderLedger(WarehouseLedger):
     """
 
     def __init__(self, folder: Path | None = None, run_id: str = "run") -> None:
-        self.kept: list[Judgment] = []
+        self.kept: list[Outcome] = []
         self.asks: dict[Origin, str] = {}
         self._own = Path(mkdtemp(prefix="ledger-")) if folder is None else None
         home = folder or self._own or Path()
-        self.ledger = Ledger(Warehouse(home / "warehouse.duckdb"), run_id)
+        self.ledger = Ledger(WarehouseTables(Warehouse(home / "warehouse.duckdb")), run_id)
         super().__init__(self.ledger)
 
-    async def store(self, judgment: Judgment, known: int = -1) -> None:
+    async def store(self, judgment: Outcome, known: int = -1) -> None:
         """Store a judgment."""
         await super().store(judgment, known)
         self.kept.append(judgment)
@@ -44,7 +44,7 @@ class FolderLedger(WarehouseLedger):
         self.asks[origin] = digest
 
     @property
-    def last(self) -> Judgment:
+    def last(self) -> Outcome:
         """The judgment that was stored last."""
         return self.kept[-1]
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("orchestration", "assets", "evaluators", "warehouse")
+PACKAGES = ("orchestration", "assets", "evaluators", "systems", "calls", "warehouse")
 MAX_LINES = 400
 MAX_ENTRIES = 16
 PEERS = re.compile(r"(^|/)(library/[^/]+|formats|commands|tables|migrations|panels)$")
@@ -33,23 +33,49 @@ HEAVY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """What the files below a folder may not import."""
+    """What the files below a folder may not import.
+
+    Attributes:
+        folder: The folder.
+        banned: The packages.
+        allowed: The modules of these packages that they may import all the same.
+    """
 
     folder: str
     banned: frozenset[str]
+    allowed: frozenset[str] = frozenset()
+
+    def forbids(self, module: str) -> bool:
+        """Return whether a file below the folder must not import a module."""
+        return _top(module) in self.banned and module not in self.allowed
 
 
-# Evaluators and warehouse are independent; nothing imports orchestration or the public API.
+SYSTEMS_MAY_IMPORT = frozenset(
+    {
+        "evaluators.components.option_orders",
+        "evaluators.engines.cache",
+        "evaluators.engines.local.engine",
+        "evaluators.engines.local.next_text",
+        "evaluators.engines.local.weights",
+        "evaluators.engines.roles",
+        "evaluators.errors",
+        "evaluators.outcome",
+    }
+)
+"""What systems share with evaluators: local models, and the wording of messages."""
+
+_UPPER = frozenset({"scoreline", "orchestration", "assets"})
+_STORAGE = frozenset({"warehouse", "dagster", "duckdb", "great_expectations"})
+
+# Evaluators, systems and warehouse are independent, but for the local models that evaluators and
+# systems share; calls know none of them, and nothing imports orchestration or the public API.
 ARROWS = (
-    Arrow(
-        "evaluators",
-        frozenset({"scoreline", "orchestration", "assets", "warehouse", "dagster", "duckdb"})
-        | {"great_expectations"},
-    ),
+    Arrow("evaluators", _UPPER | _STORAGE | {"systems"}),
+    Arrow("systems", _UPPER | _STORAGE | {"evaluators"}, allowed=SYSTEMS_MAY_IMPORT),
+    Arrow("calls", _UPPER | _STORAGE | {"evaluators", "systems"}),
     Arrow(
         "warehouse",
-        frozenset({"scoreline", "orchestration", "assets", "evaluators", "dagster", "litellm"})
-        | {"torch"},
+        _UPPER | {"evaluators", "systems", "dagster", "litellm", "torch"},
     ),
     Arrow("assets", frozenset({"scoreline", "orchestration", "litellm", "duckdb"})),
     Arrow("orchestration", frozenset({"scoreline"})),
@@ -121,7 +147,7 @@ def arrows(sources: list[Source]) -> list[str]:
         for source in sources
         if source.path.startswith(f"{arrow.folder}/")
         for found in imports(source.tree)
-        if _top(found.module) in arrow.banned
+        if arrow.forbids(found.module)
     ]
 
 
@@ -273,6 +299,9 @@ WRONG: list[tuple[Rule, list[Source], str]] = [
         "warehouse/x.py:2",
     ),
     (arrows, [Source("warehouse/x.py", "from dagster import asset")], "imports dagster"),
+    (arrows, [Source("calls/x.py", "from warehouse.store import Warehouse")], "calls/x.py:1"),
+    (arrows, [Source("systems/x.py", "from evaluators.metric import Metric")], "systems/x.py:1"),
+    (arrows, [Source("evaluators/x.py", "from systems.client import Answer")], "evaluators/x.py:1"),
     (
         arrows,
         [Source("assets/x.py", "from orchestration import instance")],

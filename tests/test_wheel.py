@@ -18,7 +18,7 @@ pytestmark = takes_minutes
 ROOT = Path(__file__).parents[1]
 COLLIDING = (
     *("assets/__init__.py", "evaluators.py", "orchestration/__init__.py", "warehouse.py"),
-    *("scoreline.py", "dagster.py", "polars.py"),
+    *("scoreline.py", "systems.py", "calls.py", "dagster.py", "polars.py"),
 )
 """Files of a user's own; each of them fails when it is imported."""
 
@@ -81,7 +81,8 @@ def test_one_package_is_installed(environment: Path) -> None:
     tops = {row.partition("/")[0] for row in rows if ".dist-info/" not in row}
     assert tops == {"scoreline", ".."}
     assert [row for row in rows if row.startswith("..")] == ["../../../bin/scoreline"]
-    assert not [name for name in ("assets", "evaluators", "warehouse") if (site / name).exists()]
+    below = ("assets", "evaluators", "systems", "calls", "warehouse")
+    assert not [name for name in below if (site / name).exists()]
 
 
 def test_the_commands_work_beside_colliding_modules(environment: Path, project: Path) -> None:

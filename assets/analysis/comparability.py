@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assets.scoring.refresh import stale_samples
-from evaluators.engines.judge.budget import OVER_BUDGET
+from calls.budget import OVER_BUDGET
 from evaluators.kinds.flow import FlowEvaluator
 from warehouse.errors import WarehouseError
 from warehouse.queries.benchmarks import answers_per_question

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from assets.project import Benchmark
-    from evaluators.engines.systems.settings import SystemSettings
     from evaluators.evaluator import Evaluator
+    from systems.settings import SystemSettings
 
 QUESTIONS = "questions"
 PREDICTIONS = "predictions"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from assets.fingerprints.input_files import benchmark_files
 from assets.inputs.stand_ins import append_stand_ins
-from evaluators.engines.systems.answering import SystemCalls, prediction_of
+from systems.answering import SystemCalls, prediction_of
 from warehouse.ingest.ingest import ingest
 from warehouse.queries.answers import (
     answers_file,

@@ -13,17 +13,17 @@ import orjson
 from assets.engines import WarehouseLedger
 from assets.fingerprints.digests import QUESTIONS, answers_fingerprint, answers_stage
 from evaluators.engines.judge.ledger_judge import LoopThread
-from evaluators.engines.systems.answering import SystemCalls, answer_questions, gather_or_cancel
+from systems.answering import SystemCalls, answer_questions, gather_or_cancel
 from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.records.prediction import Prediction
-from warehouse.ledger.ledger import open_ledger
+from warehouse.ledger.open import open_ledger
 from warehouse.queries.answers import fetch_questions, replace_answers
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 
-    from evaluators.engines.systems.answering import AnsweredQuestions
-    from evaluators.engines.systems.settings import SystemSettings
+    from systems.answering import AnsweredQuestions
+    from systems.settings import SystemSettings
     from warehouse.store import Warehouse
 
 

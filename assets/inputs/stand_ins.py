@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final
 
-from evaluators.engines.systems.answering import prediction_of
+from systems.answering import prediction_of
 from warehouse.queries.answers import append_answers, fetch_replies
 
 if TYPE_CHECKING:

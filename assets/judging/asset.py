@@ -24,6 +24,7 @@ from assets.keys import (
 )
 from assets.metadata import add_partition_metadata
 from assets.project import UNUSED, Project, find_evaluator, is_judged, used_evaluators
+from calls.ledger.errors import LedgerLocked
 from evaluators import catalog
 from evaluators.engines.judge.errors import JudgeUnreachable
 from evaluators.evaluator import Evaluator
@@ -98,7 +99,7 @@ def build_judgments(project: Project) -> dg.AssetsDefinition | None:
                 systems=config.systems,
                 force=config.force,
             )
-        except (JudgeUnreachable, WarehouseLocked) as error:
+        except (JudgeUnreachable, LedgerLocked, WarehouseLocked) as error:
             retry = retry_request(context.run.tags, context.retry_number)
             if retry is None:
                 raise

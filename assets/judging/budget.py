@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from warehouse.ledger.ledger import open_ledger
+from warehouse.ledger.open import open_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

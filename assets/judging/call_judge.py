@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from assets.fingerprints.digests import scores_fingerprint, scores_stage
 from assets.scoring.batches import TEXT_ROWS
 from assets.scoring.refresh import stale_samples
-from evaluators.engines.judge.budget import OVER_BUDGET
+from calls.budget import OVER_BUDGET
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.scoring import run_flows
-from warehouse.ledger.ledger import open_ledger
+from warehouse.ledger.open import open_ledger
 from warehouse.queries.benchmarks import answers_per_question
 
 if TYPE_CHECKING:

@@ -16,14 +16,14 @@ from assets.project import is_judged
 from assets.scoring.batches import TEXT_ROWS
 from assets.scoring.refresh import stale_samples
 from evaluators.engines.judge.dry_run import DryRunModel, sum_costs
-from evaluators.engines.systems.answering import SystemCalls
 from evaluators.flows.panel import PanelJudge
 from evaluators.flows.protocols import Engines
 from evaluators.flows.requests import JUDGE
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.sample import Sample
 from evaluators.scoring import score
-from warehouse.ledger.ledger import has_ledger, open_ledger
+from systems.answering import SystemCalls
+from warehouse.ledger.open import has_ledger, open_ledger
 from warehouse.queries.answers import fetch_questions
 from warehouse.queries.benchmarks import answers_per_question
 from warehouse.storage.scratch import scratch_folder
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from assets.engines import JudgeFactory, RunEngines
     from assets.project import Project
     from evaluators.engines.judge.dry_run import CostEstimate, DryRunJudge
-    from evaluators.engines.systems.client import Request
-    from evaluators.engines.systems.settings import SystemSettings
+    from systems.client import Request
+    from systems.settings import SystemSettings
     from warehouse.storage.scratch import ScratchResult
 
 

@@ -18,7 +18,7 @@ from evaluators.flows.protocols import Engines
 from evaluators.kinds.pairwise import is_paired
 from evaluators.sample import KEYS
 from evaluators.scoring import score
-from warehouse.ledger.ledger import open_ledger
+from warehouse.ledger.open import open_ledger
 from warehouse.queries.samples import samples
 
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from assets.project import Project
+    from calls.call import Origin
     from evaluators.evaluator import Evaluator
-    from evaluators.flows.protocols import Judge, Origin
+    from evaluators.flows.protocols import Judge
     from evaluators.flows.requests import Ask
 
 REVERSED_ORDER = "reversed order"

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from calls.litellm_model import litellm
 from evaluators.engines.cache import AnswerCache, CachedModel
 from evaluators.engines.echo_logprobs import Echo, find_fault
 from evaluators.engines.local.causal_lm import CAUSAL_LM
-from evaluators.engines.model_call import litellm
 from evaluators.engines.roles import Readiness
 from evaluators.errors import Unavailable
 from evaluators.flows.protocols import TokenLikelihood

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evaluators.flows.protocols import MEMBER_STEPS
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from evaluators.flows.protocols import Judge, Origin, Panel
+    from calls.call import Origin
+    from evaluators.flows.protocols import Judge, Panel
     from evaluators.flows.requests import Ask
 
 PANEL = "panel "
@@ -18,11 +17,7 @@ PANEL = "panel "
 
 
 class PanelJudge:
-    """Passes each judge call on to a member of the panel.
-
-    Members count the steps of their own calls from 0, as a judge does alone: recorded replies are
-    then found by the same address.
-    """
+    """Passes each judge call on to a member of the panel."""
 
     def __init__(self, members: Sequence[Judge], identity: str) -> None:
         self.identity = identity
@@ -30,13 +25,7 @@ class PanelJudge:
 
     def ask(self, request: Ask[Any], origin: Origin) -> Future[Any]:
         """Start a call of the member that the request names; see `protocols.Judge`."""
-        step = origin.step - first_step(request.member)
-        return self._members[request.member].ask(request, origin._replace(step=step))
-
-
-def first_step(member: int) -> int:
-    """Return the step of the first call of a member; see `Origin`."""
-    return member * MEMBER_STEPS
+        return self._members[request.member].ask(request, origin)
 
 
 def panel_identity(panel: Panel, members: Sequence[str]) -> str:

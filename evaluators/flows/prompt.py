@@ -11,16 +11,15 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from evaluators.flows.reply import PlainReply, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from calls.completion import Message
     from evaluators.flows.reply import Reply
-
-Message: TypeAlias = "dict[str, str]"
 
 MATERIAL = """\
 Every text that you are to grade stands between two markers, <<name digest>> and <</name digest>>.

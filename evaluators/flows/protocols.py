@@ -13,30 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from concurrent.futures import Future
 
+    from calls.call import Origin
     from evaluators.flows.requests import Ask, Request
     from evaluators.outcome import Unscored
-
-
-MEMBER_STEPS = 100_000
-"""The first step of the second member of a panel; see `Origin`."""
-
-ANSWER_STEPS = 2_000_000
-"""The first step of the second answer to a question; see `Origin`."""
-
-
-class Origin(NamedTuple):
-    """The sample and evaluator that a judge call belongs to.
-
-    `step` counts the calls of one flow from 0, continuing through its replicates. The calls of each
-    further member of a panel are counted from the next multiple of `MEMBER_STEPS`, those of further
-    answers to the question from the next multiple of `ANSWER_STEPS`.
-    """
-
-    benchmark: str
-    system: str
-    question_id: str
-    evaluator: str
-    step: int
 
 
 class TokenLikelihood(NamedTuple):

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound="Reply")
 T = TypeVar("T")
 
+_STRIDE = 1_000
+"""The numbers of replicates that one repetition of a flow may use itself."""
+
 JUDGE = "judge"
 EMBEDDING = "embedding"
 ENTAILMENT = "entailment"
@@ -174,12 +177,16 @@ def classify(texts: Sequence[str], engine: str) -> Flow[list[Mapping[str, float]
 
 def as_replicate(flow: Flow[T], replicate: int) -> Flow[T]:
     """Return the same flow with its judge calls numbered as another replicate."""
-    stride = 1_000  # a flow may use smaller numbers itself
 
     def numbered(request: Ask[Any]) -> Ask[Any]:
-        return replace(request, replicate=request.replicate + stride * replicate)
+        return replace(request, replicate=request.replicate + _STRIDE * replicate)
 
     return (yield from with_judge_calls(flow, numbered))
+
+
+def repetition_of(request: Ask[Any]) -> int:
+    """Return which repetition of its flow a judge call belongs to; see `as_replicate`."""
+    return request.replicate // _STRIDE
 
 
 def with_judge_calls(flow: Flow[T], change: Callable[[Ask[Any]], Ask[Any]]) -> Flow[T]:

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from evaluators.flows.protocols import MEMBER_STEPS
-from evaluators.flows.requests import Ask, Each
+from evaluators.flows.requests import Ask, Each, repetition_of
 from evaluators.outcome import Unscored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
 
-    from evaluators.flows.protocols import Engines, Origin
+    from calls.call import Origin
+    from evaluators.flows.protocols import Engines
     from evaluators.flows.requests import Flow, Request
 
 T = TypeVar("T")
@@ -160,8 +160,9 @@ class Scheduler(Generic[T]):
         if self._engines.judge is None:
             raise KeyError(request.engine)
         member = request.member
-        step = running.origin.step + member * MEMBER_STEPS + running.steps[member]
-        origin = running.origin._replace(step=step)
+        origin = running.origin._replace(
+            step=running.steps[member], member=member, replicate=repetition_of(request)
+        )
         running.steps[member] += 1
         self._in_flight += 1
         answer = self._engines.judge.ask(request, origin)

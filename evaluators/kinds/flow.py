@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from calls.call import Origin
 from evaluators.errors import BrokenPromise, Unavailable
 from evaluators.evaluator import NOT_A_PARAMETER, Evaluator
 from evaluators.flows.panel import PANEL
-from evaluators.flows.protocols import ANSWER_STEPS, NO_ENGINES, Engines, Origin
+from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.flows.requests import JUDGE, as_replicate
 from evaluators.flows.scheduler import Scheduler
 from evaluators.kinds.panel import judge_by_panel
@@ -182,8 +183,8 @@ class FlowEvaluator(Evaluator):
 
     def origin_of(self, sample: Sample) -> Origin:
         """Return the origin of a sample's first judge call."""
-        step = sample.repeat * ANSWER_STEPS
-        return Origin(sample.benchmark, sample.system, sample.question_id, self.name, step)
+        identity = (sample.benchmark, sample.system, sample.question_id, self.name)
+        return Origin(*identity, step=0, repeat=sample.repeat)
 
     def _sample_flow(self, sample: Sample, engines: Engines, missing: str | None) -> Flow[Graded]:
         """Run a sample's flow, with what is the same for every evaluator: failures and repeats."""

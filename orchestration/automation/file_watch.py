@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from assets.project import Benchmark, Project
-    from evaluators.engines.systems.settings import SystemSettings
+    from systems.settings import SystemSettings
 
 RETRY_S: Final = 60.0
 LONGEST_RETRY_S: Final = 86_400.0

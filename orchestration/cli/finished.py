@@ -79,7 +79,7 @@ def describe_calls(result: JudgingResult) -> str:
 
     An unknown price is never counted as 0.
     """
-    from evaluators.engines.judge.budget import format_usd
+    from calls.budget import format_usd
 
     failures = {
         "without a usable reply": result.parse_failures,
@@ -97,7 +97,7 @@ def describe_calls(result: JudgingResult) -> str:
 
 def describe_answers(record: RunRecord) -> Iterator[str]:
     """Yield a line on each benchmark that systems were asked: questions, failures and cost."""
-    from evaluators.engines.judge.budget import format_usd
+    from calls.budget import format_usd
 
     for (asset, benchmark), metadata in record.metadata.items():
         stage, _, system = asset.partition("/")
@@ -124,7 +124,7 @@ def describe_answers(record: RunRecord) -> Iterator[str]:
 
 def describe_budget(record: RunRecord) -> str | None:
     """Return how many judge calls the budget did not allow; None if it allowed all."""
-    from evaluators.engines.judge.budget import format_usd
+    from calls.budget import format_usd
 
     refused = total(record, "calls over budget")
     if not refused:

@@ -95,10 +95,11 @@ class Program(click.Group):
 
 def describe_error(error: Exception) -> str:
     """Return the message for an exception that ended a command."""
+    from calls.errors import CallsError
     from evaluators.errors import EvaluatorError
     from warehouse.errors import WarehouseError
 
-    if isinstance(error, OrchestrationError | EvaluatorError | WarehouseError):
+    if isinstance(error, CallsError | OrchestrationError | EvaluatorError | WarehouseError):
         return str(error)
     lacking = describe_resource(error)
     if lacking is not None:

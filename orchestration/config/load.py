@@ -40,9 +40,9 @@ from warehouse.storage.location import Location, location_from_config
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from evaluators.engines.systems.settings import SystemSettings
     from evaluators.evaluator import Evaluator
     from orchestration.config.judge.schema import Judge
+    from systems.settings import SystemSettings
     from warehouse.formats.query import InputFile
 
 DEFAULT_FILE = Path("scoreline.yaml")

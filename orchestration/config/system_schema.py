@@ -16,7 +16,7 @@ from assets.config_types import (
     Url,
     UsDollars,
 )
-from evaluators.engines.systems.tasks.rgb_questions import SCENARIOS, SOURCE_SEED, Scenario
+from systems.tasks.rgb_questions import SCENARIOS, SOURCE_SEED, Scenario
 
 
 class RetrievedKeys(ConfigModel):

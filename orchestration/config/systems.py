@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from evaluators.engines.systems.settings import (
+from orchestration.config.error_messages import describe_unknown
+from orchestration.config.tasks import LOCAL, build_task
+from systems.settings import (
     CommandSystem,
     HttpSystem,
     LocalModelSystem,
@@ -13,8 +15,6 @@ from evaluators.engines.systems.settings import (
     PythonSystem,
     SystemSettings,
 )
-from orchestration.config.error_messages import describe_unknown
-from orchestration.config.tasks import LOCAL, build_task
 from warehouse.formats.catalog import formats
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from evaluators.engines.systems.tasks.mcqa import Mcqa
-from evaluators.engines.systems.tasks.rgb import Rgb
-from evaluators.engines.systems.tasks.rgb_questions import SCENARIOS, RgbQuestions
+from systems.tasks.mcqa import Mcqa
+from systems.tasks.rgb import Rgb
+from systems.tasks.rgb_questions import SCENARIOS, RgbQuestions
 from warehouse.errors import InputError, Problem
 from warehouse.formats.canonical import FORMAT as CANONICAL
 from warehouse.formats.expansion import Expansion
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from evaluators.engines.systems.settings import SystemSettings
-    from evaluators.engines.systems.tasks.task import Task
     from orchestration.config.evaluators import ReportFault
     from orchestration.config.system_schema import McqaKeys, RgbKeys, TaskKeys
+    from systems.settings import SystemSettings
+    from systems.tasks.task import Task
 
 LOCAL = "local:"
 """The prefix of models that run on this machine."""

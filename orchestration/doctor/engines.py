@@ -130,7 +130,7 @@ def _replies(settings: JudgeSettings, project: Project) -> Diagnosis:
     from assets.engines import WarehouseLedger
     from evaluators.components.claims import extract_statements
     from evaluators.engines.judge.check import check_judge
-    from warehouse.ledger.ledger import open_ledger
+    from warehouse.ledger.open import open_ledger
 
     request = next(extract_statements("Where is the office?", "It is at the quay, and closed."))
     if not isinstance(request, Ask):
@@ -157,11 +157,11 @@ def _replies(settings: JudgeSettings, project: Project) -> Diagnosis:
 
 
 def _price(settings: JudgeSettings) -> Diagnosis:
-    from evaluators.engines.judge.cost import Prices, require_price
+    from evaluators.engines.judge.prices import prices_of, require_price
 
     subject = "judge price"
     try:
-        prices = Prices.of(settings)
+        prices = prices_of(settings)
         require_price(settings, prices)
     except JudgeFailure as failure:
         return Diagnosis("fail", subject, str(failure))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assets.fingerprints.input_files import KINDS, input_files, input_pattern
+from calls.ledger.errors import LedgerError
 from orchestration import instance, published
 from orchestration.cleanup import find_items
 from orchestration.config import load
@@ -123,7 +124,7 @@ def _warehouse(project: Project) -> Diagnosis:
 
 def _ledger(project: Project) -> Iterator[Diagnosis]:
     """Check every stored reply against its checksum."""
-    from warehouse.ledger.ledger import has_ledger, open_ledger
+    from warehouse.ledger.open import has_ledger, open_ledger
 
     subject, warehouse = "ledger", project.open_warehouse()
     try:
@@ -131,7 +132,7 @@ def _ledger(project: Project) -> Iterator[Diagnosis]:
             return
         with open_ledger(warehouse, "doctor") as ledger:
             found = ledger.check()
-    except WarehouseError as error:
+    except (LedgerError, WarehouseError) as error:
         yield Diagnosis("fail", subject, str(error))
         return
     if found.fault is not None:

@@ -6,16 +6,16 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from assets.project import asked_systems
-from evaluators.engines.systems.client import SystemRefused
-from evaluators.engines.systems.clients import make_client
-from evaluators.engines.systems.settings import LocalModelSystem
 from orchestration.doctor import Diagnosis
+from systems.client import SystemRefused
+from systems.clients import make_client
+from systems.settings import LocalModelSystem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from assets.project import Project
-    from evaluators.engines.systems.settings import SystemSettings
+    from systems.settings import SystemSettings
 
 _READY = {
     "python": "the function can be called",
@@ -34,7 +34,7 @@ def diagnose_systems(project: Project) -> Iterator[Diagnosis]:
     for name in asked_systems(project):
         system = project.systems[name]
         if isinstance(system, LocalModelSystem):
-            from evaluators.engines.systems.local_model_client import model_of
+            from systems.local_model_client import model_of
 
             is_usable, message = model_of(system).readiness()
             yield Diagnosis("ok" if is_usable else "fail", f"system: {name}", message)

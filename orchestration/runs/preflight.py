@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 from assets.fingerprints.input_files import KINDS, input_files
 from assets.project import is_judged
-from evaluators.engines.judge.cost import Prices, require_price
+from calls.prices import Prices
 from evaluators.engines.judge.errors import BadJudgeSettings
 from evaluators.engines.judge.litellm_call import missing_key
-from evaluators.engines.systems.clients import make_client
+from evaluators.engines.judge.prices import require_price
 from orchestration.config.judge.factory import LlmJudgeFactory, PanelFactory
 from orchestration.errors import OrchestrationError
+from systems.clients import make_client
 from warehouse.errors import InputError
 from warehouse.formats.catalog import format_named
 from warehouse.formats.format import Source
@@ -180,14 +181,14 @@ def require_askable(project: Project, benchmarks: Sequence[str]) -> None:
 
 
 def _may_hold_replies(project: Project) -> bool:
-    from warehouse.ledger.database import ledger_file
+    from warehouse.ledger.open import ledger_file
 
     location = project.warehouse
     return isinstance(location, Lake) or location.exists() or ledger_file(location).exists()
 
 
 def _holds_replies_of(project: Project, model: str) -> bool:
-    from warehouse.ledger.ledger import has_ledger, open_ledger
+    from warehouse.ledger.open import has_ledger, open_ledger
 
     warehouse = project.open_warehouse()
     if not has_ledger(warehouse):

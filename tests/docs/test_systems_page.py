@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from evaluators.engines.systems.client import Answer
-from evaluators.engines.systems.settings import CommandSystem, PythonSystem, SystemSettings
+from systems.client import Answer
+from systems.settings import CommandSystem, PythonSystem, SystemSettings
 from tests.documents import text
-from tests.evaluators.engines.systems.asking import PATIENCE_S, ask, opened
+from tests.systems.asking import PATIENCE_S, ask, opened
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -27,8 +27,8 @@ from evaluators.outcome import JudgeError, ParseFailure, Undefined, Unscored
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from calls.call import Origin
     from evaluators.evaluator import Evaluator
-    from evaluators.flows.protocols import Origin
     from evaluators.flows.requests import Request
 
 BLOCK = re.compile(r"<<(\w+) ([0-9a-f]{12})>>\n(.*?)\n<</\1 \2>>", re.DOTALL)

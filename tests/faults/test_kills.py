@@ -20,7 +20,7 @@ import pytest
 from tests.faults.trial import Trial
 from tests.judge_server import JudgeServer
 from tests.services import NIGHTLY, takes_longest
-from warehouse.ledger.database import ledger_file
+from warehouse.ledger.open import ledger_file
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,7 +21,7 @@ from tests.orchestration.conftest import scoreline
 from tests.services import POSTGRES, takes_longest
 from tests.warehouse.ledger.rows import digest, judgment
 from warehouse.errors import WarehouseError
-from warehouse.ledger.ledger import open_ledger
+from warehouse.ledger.open import open_ledger
 from warehouse.storage.location import Lake
 from warehouse.store import Warehouse
 

@@ -18,6 +18,8 @@ from uuid import uuid4
 
 import pytest
 
+from calls.ledger.budget import settle, spent_by_run
+from calls.ledger.database import LedgerDatabase
 from tests.faults.proxy import Proxy, proxy
 from tests.faults.test_lake import writing
 from tests.faults.trial import Trial
@@ -26,8 +28,7 @@ from tests.lakes import fresh
 from tests.services import POSTGRES, takes_longest
 from tests.warehouse.conftest import ids, questions
 from warehouse.errors import WarehouseUnreachable
-from warehouse.ledger.budget import settle, spent_by_run
-from warehouse.ledger.database import LedgerDatabase
+from warehouse.ledger.open import ledger_location
 from warehouse.schema.tables.history import HISTORY
 from warehouse.store import Warehouse
 
@@ -230,7 +231,7 @@ def test_a_cost_counts_once_where_the_connection_is_lost(
 ) -> None:
     attempts = []
     with fresh(postgres_database, tmp_path) as place:
-        ledger = LedgerDatabase(behind(between, place))
+        ledger = LedgerDatabase(ledger_location(behind(between, place)))
         ledger.create(lambda _: None)
         if moment == "during the commit":
             # The server goes on with it, and cannot say so.
@@ -265,7 +266,7 @@ def behind(between: Proxy, place: Lake) -> Lake:
 
 
 def close_during_commit(between: Proxy, place: Lake) -> None:
-    database = LedgerDatabase(place)
+    database = LedgerDatabase(ledger_location(place))
     query = "SELECT count(*) FROM pg_stat_activity WHERE query = 'COMMIT' AND state = 'active'"
     with database.reading() as connection:
         while connection.exec_driver_sql(query).scalar_one() == 0:

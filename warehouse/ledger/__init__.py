@@ -1,1 +1,1 @@
-"""The ledger: one durable store of judge calls, shared by all processes of a project."""
+"""The ledger of a warehouse: where it is, and the tables that are filled from it."""

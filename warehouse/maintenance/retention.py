@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from warehouse.ledger.ledger import open_ledger
+from warehouse.ledger.open import open_ledger
 from warehouse.queries.publications import VERSIONS
 
 if TYPE_CHECKING:

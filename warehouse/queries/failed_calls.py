@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from warehouse.ledger.ledger import has_ledger, open_ledger
+from warehouse.ledger.open import has_ledger, open_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -297,18 +297,19 @@ def judgments(benchmarks: Sequence[str], question_ids: Sequence[str] | None) -> 
     """Select the judge calls behind the scores.
 
     Returns:
-        A query with benchmark, question_id, system, e (the evaluator), n (the step), m (the model),
-        r (the reply), s (its status), x (the error), cost (US dollars), latency (seconds),
-        tokens_in, tokens_out and attempts, by system, evaluator and step.
+        A query with benchmark, question_id, system, e (the evaluator), a (the repeat), p (the
+        member of a panel), n (the step), m (the model), r (the reply), s (its status), x (the
+        error), cost (US dollars), latency (seconds), tokens_in, tokens_out and attempts, by system,
+        evaluator and these numbers.
     """
     statement = """
-SELECT benchmark, question_id, system, evaluator AS e, step AS n, j.model AS m, j.reply AS r,
-    j.status AS s, j.error AS x, j.cost_usd AS cost, j.latency_s AS latency, j.tokens_in,
-    j.tokens_out, j.attempts
+SELECT benchmark, question_id, system, evaluator AS e, repeat AS a, member AS p, step AS n,
+    j.model AS m, j.reply AS r, j.status AS s, j.error AS x, j.cost_usd AS cost,
+    j.latency_s AS latency, j.tokens_in, j.tokens_out, j.attempts
 FROM asks
 INNER JOIN judgments AS j USING (digest)
 WHERE {chosen}
-ORDER BY system, evaluator, step
+ORDER BY system, evaluator, repeat, member, turn, step
 """
     return _of_questions(statement, benchmarks, question_ids)
 
@@ -321,17 +322,17 @@ def judge_messages(benchmarks: Sequence[str], question_ids: Sequence[str]) -> Qu
         question_ids: The questions, sorted.
 
     Returns:
-        A query with benchmark, question_id, system, evaluator, step, roles and contents (lists with
-        an element for each message), by question_id, system, evaluator and step.
+        A query with benchmark, question_id, system, evaluator, repeat, member, step, roles and
+        contents (lists with an element for each message), by these columns.
     """
     statement = """
-SELECT benchmark, question_id, system, evaluator, step,
+SELECT benchmark, question_id, system, evaluator, repeat, member, step,
     json_extract_string(messages, '$[*].role') AS roles,
     json_extract_string(messages, '$[*].content') AS contents
 FROM asks
 INNER JOIN judgments USING (digest)
 WHERE {chosen}
-ORDER BY question_id, system, evaluator, step
+ORDER BY question_id, system, evaluator, repeat, member, turn, step
 """
     return _of_questions(statement, benchmarks, question_ids)
 

@@ -9,7 +9,6 @@ from warehouse.queries.benchmarks import names_in
 from warehouse.queries.opponents import select_opponents
 from warehouse.schema.ddl import quoted
 from warehouse.schema.tables import table_named
-from warehouse.schema.tables.ledger import ANSWER_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -186,13 +185,12 @@ def delete_orphans(benchmark: str | Sequence[str], evaluator: str, table: str = 
             judgments stay.
     """
     scope = _Scope.of(benchmark)
-    numbers = {"answer_grades": "repeat", "asks": f"(step // {ANSWER_STEPS})::INTEGER"}
-    number, repeat = (f", {numbers[table]}", ", repeat") if table in numbers else ("", "")
+    repeat = ", repeat" if table in {"answer_grades", "asks"} else ""
     sql = f"""
 DELETE FROM {quoted(table)}
 WHERE {scope.condition}
   AND evaluator = $evaluator
-  AND ({scope.key}system, question_id{number}) NOT IN (
+  AND ({scope.key}system, question_id{repeat}) NOT IN (
     SELECT ({scope.key}system, question_id{repeat})
     FROM predictions
     SEMI JOIN questions USING (benchmark, question_id)

@@ -1,4 +1,4 @@
-"""The user's cache folder, paths for other libraries, and network file systems."""
+"""The user's cache folder, and paths for other libraries."""
 
 from __future__ import annotations
 
@@ -11,23 +11,6 @@ from pathlib import Path
 from typing import Final
 
 from warehouse.errors import WarehouseError
-
-NETWORK_FILE_SYSTEMS: Final = frozenset(
-    "9p afs afpfs beegfs ceph cephfs cifs fuse.ceph fuse.gcsfuse fuse.glusterfs fuse.rclone "  # noqa: SIM905
-    "fuse.s3fs fuse.sshfs gfs2 glusterfs gpfs lustre ncpfs nfs nfs4 ocfs2 smb2 smb3 smbfs".split()
-)
-"""File systems on which processes of several machines have no shared memory or common locks."""
-
-
-def network_file_system(folder: Path) -> str | None:
-    """Return the type of the network file system that a folder is on; null for a local disk."""
-    import psutil
-
-    folder = folder.absolute()
-    mounts = {each.mountpoint: each.fstype for each in psutil.disk_partitions(all=True)}
-    mount = next((str(each) for each in (folder, *folder.parents) if str(each) in mounts), None)
-    is_network = mount is not None and mounts[mount].lower() in NETWORK_FILE_SYSTEMS
-    return mounts[mount] if mount is not None and is_network else None
 
 
 def cache_folder() -> Path:

@@ -8,12 +8,13 @@ from uuid import uuid4
 
 from assets.engines import NO_JUDGE, UntrackedLedger
 from assets.judging.call_judge import JudgingResult
-from evaluators.engines.judge.budget import OVER_BUDGET
+from calls.budget import OVER_BUDGET
+from calls.call import Origin
 from evaluators.errors import EvaluatorError
-from evaluators.flows.protocols import Engines, Origin
+from evaluators.flows.protocols import Engines
 from evaluators.flows.scheduler import Scheduler
 from evaluators.outcome import Unscored
-from warehouse.ledger.ledger import open_ledger
+from warehouse.ledger.open import open_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

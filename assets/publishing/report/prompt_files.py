@@ -43,8 +43,8 @@ def prompt_files(data: BenchmarkData, questions: Mapping[str, int]) -> Iterator[
     """Yield files with the messages about some questions, as (name, content).
 
     `prompts-<n>` belongs to `answers-<n>`; there is none without calls. Its `calls` has, by the
-    position of a question in the file, lists of the system, the evaluator, the step and the
-    messages: each a role, and the positions of its lines in `parts`.
+    position of a question in the file, lists of the system, the evaluator, the repeat, the member
+    of a panel, the step and the messages: each a role, and the positions of its lines in `parts`.
 
     Args:
         data: The benchmark.
@@ -63,15 +63,15 @@ def pack_prompts(rows: Iterable[tuple[Any, ...]], places: dict[str, int]) -> dic
     """Return the content of a file; see `prompt_files`.
 
     Args:
-        rows: Of each call question_id, system, evaluator, step, roles and contents.
+        rows: Of each call question_id, system, evaluator, repeat, member, step, roles and contents.
         places: The position of each question in the file.
     """
     parts: dict[str, int] = {}
     calls: dict[str, list[Any]] = {}
-    for question, system, evaluator, step, roles, contents in rows:
+    for question, *call, roles, contents in rows:
         messages = [
             [role, [parts.setdefault(line, len(parts)) for line in (content or "").split("\n")]]
             for role, content in zip(roles, contents, strict=True)
         ]
-        calls.setdefault(str(places[question]), []).append([system, evaluator, step, messages])
+        calls.setdefault(str(places[question]), []).append([*call, messages])
     return {"parts": list(parts), "calls": calls}

@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from evaluators.engines.judge.judgment import Judgment
+from calls.call import CallStatus, Outcome
 from evaluators.engines.judge.parse import InvalidReply, parse_reply
-from evaluators.outcome import JudgeError, ParseFailure, Status, Unscored
+from evaluators.outcome import JudgeError, ParseFailure, Unscored
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
-    from evaluators.engines.judge.judgment import JudgeCall, StoredReply
-    from evaluators.flows.protocols import Origin
+    from calls.call import Call, Origin, StoredReply
     from evaluators.flows.reply import Reply
     from evaluators.flows.requests import Ask
 
@@ -44,7 +43,7 @@ class Asker(Protocol):
     async def open(self) -> None:
         """Check that the judge can be called; raise `JudgeFailure` if not."""
 
-    async def ask(self, call: JudgeCall, origin: Origin, parser: Parser) -> Judgment:
+    async def ask(self, call: Call, origin: Origin, parser: Parser) -> Outcome:
         """Call until there is a judgment; raise `JudgeFailure` if no call can succeed."""
 
     async def close(self) -> None:
@@ -72,13 +71,13 @@ class CallUsage:
 
     def judgment(
         self,
-        call: JudgeCall,
-        status: Status,
+        call: Call,
+        status: CallStatus,
         reply: str | None = None,
         error: str | None = None,
-    ) -> Judgment:
+    ) -> Outcome:
         """Make the judgment of the call."""
-        return Judgment(
+        return Outcome(
             call=call,
             reply=reply,
             status=status,
@@ -93,8 +92,8 @@ class CallUsage:
 
 
 def parse_judgment(
-    usage: CallUsage, call: JudgeCall, text: str, parser: Parser, error: str | None = None
-) -> Judgment:
+    usage: CallUsage, call: Call, text: str, parser: Parser, error: str | None = None
+) -> Outcome:
     """Parse a reply that cannot be repaired, and make its judgment.
 
     Args:
@@ -105,20 +104,20 @@ def parse_judgment(
         error: The error that the judge's own judgment had, if any.
     """
     if error is not None and error.startswith(_NOT_PARSED):
-        return usage.judgment(call, Status.PARSE_FAILURE, text, error)
+        return usage.judgment(call, CallStatus.PARSE_FAILURE, text, error)
     result = parser(text)
     if isinstance(result, InvalidReply):
-        return usage.judgment(call, Status.PARSE_FAILURE, text, result.reason)
-    return usage.judgment(call, Status.SCORED, text)
+        return usage.judgment(call, CallStatus.PARSE_FAILURE, text, result.reason)
+    return usage.judgment(call, CallStatus.SCORED, text)
 
 
-def to_reply(stored: StoredReply | Judgment, request: Ask[Any]) -> Reply | Unscored:
+def to_reply(stored: StoredReply | Outcome, request: Ask[Any]) -> Reply | Unscored:
     """Convert a judgment to the reply, or the reason, that the flow receives.
 
     The text is parsed again where possible, so a changed parser needs no new judge call.
     """
     error = stored.error or ""
-    if stored.status == Status.JUDGE_ERROR:
+    if stored.status == CallStatus.JUDGE_ERROR:
         return JudgeError(error)
     if stored.reply is None or error.startswith(_NOT_PARSED):
         return ParseFailure(error)

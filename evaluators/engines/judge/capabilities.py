@@ -7,7 +7,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from evaluators.engines.judge.errors import UnsupportedRequest
+from calls.errors import UnsupportedRequest
 from evaluators.engines.judge.litellm_call import CallOptions
 
 if TYPE_CHECKING:

@@ -7,17 +7,16 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evaluators.engines.http_answers import close_connections
+from calls.call import CallStatus, Origin
+from calls.http_answers import close_connections
+from calls.litellm_model import litellm
 from evaluators.engines.judge.errors import JudgeUnreachable
 from evaluators.engines.judge.llm_asker import LlmAsker
 from evaluators.engines.judge.parse import InvalidReply, parse_reply
 from evaluators.engines.judge.settings import JudgeCallBuilder
-from evaluators.engines.model_call import litellm
-from evaluators.flows.protocols import Origin
-from evaluators.outcome import Status
 
 if TYPE_CHECKING:
-    from evaluators.engines.judge.judgment import Judgment, Ledger
+    from calls.call import Ledger, Outcome
     from evaluators.engines.judge.settings import JudgeSettings
     from evaluators.flows.reply import Reply
     from evaluators.flows.requests import Ask
@@ -86,22 +85,22 @@ async def _check(settings: JudgeSettings, request: Ask[Any], ledger: Ledger) -> 
     judgment = await asker.ask(call, _ORIGIN, parse)
     took = time.monotonic() - started
     await ledger.store(judgment, -1 if stored is None else stored.number)
-    if judgment.status == Status.JUDGE_ERROR:
+    if judgment.status == CallStatus.JUDGE_ERROR:
         raise JudgeUnreachable(f"the judge {settings.where} gives no verdict: {judgment.error}")
     options = asker.capabilities.options_for(call.reply_schema)
     sampling = "" if options.sampling else ", at its own temperature"
     served = f" as {asker.served_by!r}" if asker.served_by else ""
     form = _FORM_TEXT[options.form]
     return JudgeCheck(
-        is_usable=judgment.status == Status.SCORED,
+        is_usable=judgment.status == CallStatus.SCORED,
         fault=faults[0] if faults else _describe_failure(judgment),
         message=f"{settings.where} answers in {took:.1f} s{served}{sampling}, {form}",
     )
 
 
-def _describe_failure(judgment: Judgment) -> str | None:
+def _describe_failure(judgment: Outcome) -> str | None:
     """Return why a reply could not even be parsed: a refusal, an empty or truncated reply."""
-    if judgment.status == Status.SCORED:
+    if judgment.status == CallStatus.SCORED:
         return None
     return f"{judgment.error}; it replied {_shorten(judgment.reply or '')}"
 

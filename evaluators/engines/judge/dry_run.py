@@ -7,17 +7,18 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from calls.call import CallStatus
+from calls.prices import REPLY_TOKENS, count_tokens
 from evaluators.engines.judge.asker import complete, to_reply
-from evaluators.engines.judge.cost import REPLY_TOKENS, Prices, count_tokens
+from evaluators.engines.judge.prices import prices_of
 from evaluators.engines.judge.settings import JudgeCallBuilder
-from evaluators.outcome import JudgeError, Status, Unscored
+from evaluators.outcome import JudgeError, Unscored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evaluators.engines.judge.judgment import Ledger
+    from calls.call import Ledger, Origin
     from evaluators.engines.judge.settings import JudgeSettings
-    from evaluators.flows.protocols import Origin
     from evaluators.flows.requests import Ask, Request
 
 PLANNED = "planned"
@@ -84,7 +85,7 @@ class DryRunJudge:
         digest = call.digest
         stored = self._ledger.find(digest)
         future: Future[Any] = Future()
-        if stored is None or stored.status == Status.JUDGE_ERROR:
+        if stored is None or stored.status == CallStatus.JUDGE_ERROR:
             if digest not in self._counted:
                 self._counted.add(digest)
                 self.missing.add(digest)
@@ -110,7 +111,7 @@ class DryRunJudge:
         each = sum(counted) / len(counted)
         tokens_in = round(each * calls)
         replies = round((tokens_out or REPLY_TOKENS) * calls)
-        usd = Prices.of(self._settings).usd(tokens_in, replies)
+        usd = prices_of(self._settings).usd(tokens_in, replies)
         return CostEstimate(tokens_in=tokens_in, tokens_out=replies, usd=usd)
 
 

@@ -10,23 +10,22 @@ from concurrent.futures import Future
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from evaluators.engines.http_answers import close_connections
+from calls.budget import OVER_BUDGET
+from calls.call import CallStatus, Holder
+from calls.http_answers import close_connections
 from evaluators.engines.judge.asker import complete, to_reply
-from evaluators.engines.judge.budget import OVER_BUDGET
 from evaluators.engines.judge.errors import JudgeFailure
-from evaluators.engines.judge.judgment import Holder
 from evaluators.engines.judge.parse import parse_reply
 from evaluators.engines.judge.settings import JudgeCallBuilder
-from evaluators.outcome import JudgeError, JudgeSkipped, Status
+from evaluators.outcome import JudgeError, JudgeSkipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from calls.call import Call, Ledger, Origin, Outcome, StoredReply
+    from calls.quota import Quota
     from evaluators.engines.judge.asker import Asker
-    from evaluators.engines.judge.judgment import JudgeCall, Judgment, Ledger, StoredReply
-    from evaluators.engines.judge.quota import Quota
     from evaluators.engines.judge.settings import JudgeSettings
-    from evaluators.flows.protocols import Origin
     from evaluators.flows.requests import Ask
     from evaluators.outcome import Unscored
 
@@ -99,7 +98,6 @@ class LedgerJudge:
         ledger: Ledger,
         *,
         asker: Asker | None = None,
-        first_step: int = 0,
         progress: Callable[[int], None] | None = None,
     ) -> None:
         """Set the judge up.
@@ -108,8 +106,6 @@ class LedgerJudge:
             settings: The settings of the judge.
             ledger: The ledger that stores judgments.
             asker: Another asker, for tests.
-            first_step: Added to the steps of calls where the ledger records which sample needed
-                them.
             progress: Called from another thread with the number of finished calls.
 
         Raises:
@@ -121,7 +117,6 @@ class LedgerJudge:
         self._builder = JudgeCallBuilder(settings)
         self._ledger = ledger
         self._asker = asker
-        self._first_step = first_step
         self._progress = progress
         self._finished_count = 0
         self._lock = threading.Lock()
@@ -153,8 +148,7 @@ class LedgerJudge:
         """
         call = self._builder.of(request, origin)
         digest = call.digest
-        step = origin.step + self._first_step
-        self._ledger.record_call(origin._replace(step=step), digest)
+        self._ledger.record_call(origin, digest)
         future: Future[Any] = Future()
         with self._lock:
             if self._failure is not None:
@@ -166,7 +160,7 @@ class LedgerJudge:
                 waiting.append((request, future))
                 return future
             stored = self._ledger.find(digest)
-            unknown = stored is None or stored.status == Status.JUDGE_ERROR
+            unknown = stored is None or stored.status == CallStatus.JUDGE_ERROR
             self.tally["asked" if unknown else "held"] += 1
             if unknown:
                 self._in_flight[digest] = [(request, future)]
@@ -197,7 +191,7 @@ class LedgerJudge:
             self._thread = LoopThread()
         self._thread.run(coroutine)
 
-    async def _answer(self, call: JudgeCall, origin: Origin, request: Ask[Any], known: int) -> None:
+    async def _answer(self, call: Call, origin: Origin, request: Ask[Any], known: int) -> None:
         """Answer all requests that wait for a call; runs on the loop."""
         digest = call.digest
         try:
@@ -217,8 +211,8 @@ class LedgerJudge:
             self._has_outcome.set()
 
     async def _claim_and_call(
-        self, call: JudgeCall, digest: str, origin: Origin, request: Ask[Any], known: int
-    ) -> Judgment | StoredReply:
+        self, call: Call, digest: str, origin: Origin, request: Ask[Any], known: int
+    ) -> Outcome | StoredReply:
         """Make a call, or wait for the process that makes it."""
         asker = await self._open()
         while True:
@@ -268,7 +262,7 @@ class LedgerJudge:
             await self._asker.close()
 
     def _pop_waiting(
-        self, digest: str, outcome: Judgment | StoredReply | None = None
+        self, digest: str, outcome: Outcome | StoredReply | None = None
     ) -> list[tuple[Ask[Any], Future[Any]]]:
         with self._lock:
             if outcome is not None:

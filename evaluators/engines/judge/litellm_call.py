@@ -6,16 +6,16 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from evaluators.engines.judge.errors import BadJudgeSettings
+from calls.errors import ModelRefused
+from calls.litellm_model import CalledModel, describe_missing_key
+from evaluators.engines.judge.errors import BadJudgeSettings, JudgeRefused
 from evaluators.engines.judge.settings import SKIPPED
-from evaluators.engines.model_call import CalledModel, describe_missing_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evaluators.engines.completion import Completion
+    from calls.completion import Completion, Message
     from evaluators.engines.judge.settings import JudgeSettings
-    from evaluators.flows.prompt import Message
 
 Form: TypeAlias = Literal["schema", "object", "text"]
 FORMS: tuple[Form, ...] = ("schema", "object", "text")
@@ -114,7 +114,10 @@ class LitellmClient:
             sent["seed"] = seed
         if schema and options.form != "text":  # without a schema, the prompt says how to reply
             sent["response_format"] = _response_format(options.form, schema)
-        return await self._model.complete(messages, sent)
+        try:
+            return await self._model.complete(messages, sent)
+        except ModelRefused as refusal:
+            raise JudgeRefused(str(refusal)) from None
 
 
 def _response_format(form: Form, schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,41 +6,27 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
+from calls.budget import Budget, UsageHistory, over_budget_reason, reply_limit
+from calls.call import CallStatus
+from calls.errors import BadAnswer, CallFailure, ContentFiltered, TransientFailure, WrongAddress
+from calls.prices import count_tokens
+from calls.rate_limit import RateLimiter
 from evaluators.engines.judge.asker import EMPTY, FILTERED, REFUSAL, TRUNCATED, CallUsage
-from evaluators.engines.judge.budget import (
-    Budget,
-    UsageHistory,
-    over_budget_reason,
-    reply_limit,
-)
 from evaluators.engines.judge.capabilities import Capabilities
-from evaluators.engines.judge.cost import Prices, count_tokens, require_price
-from evaluators.engines.judge.errors import (
-    BadAnswer,
-    BadJudgeSettings,
-    CallFailure,
-    ContentFiltered,
-    JudgeRefused,
-    JudgeUnreachable,
-    TransientFailure,
-    WrongAddress,
-)
+from evaluators.engines.judge.errors import BadJudgeSettings, JudgeRefused, JudgeUnreachable
 from evaluators.engines.judge.litellm_call import LitellmClient, missing_key
 from evaluators.engines.judge.parse import InvalidReply
-from evaluators.engines.judge.rate_limit import RateLimiter
-from evaluators.outcome import Status
+from evaluators.engines.judge.prices import prices_of, require_price
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evaluators.engines.completion import Completion
+    from calls.call import Call, Origin, Outcome
+    from calls.completion import Completion, Message
+    from calls.quota import Quota
     from evaluators.engines.judge.asker import Parser
-    from evaluators.engines.judge.judgment import JudgeCall, Judgment
     from evaluators.engines.judge.litellm_call import CallOptions
-    from evaluators.engines.judge.quota import Quota
     from evaluators.engines.judge.settings import JudgeSettings
-    from evaluators.flows.prompt import Message
-    from evaluators.flows.protocols import Origin
 
 _MAX_WAIT_S = 60.0
 
@@ -80,7 +66,7 @@ class LlmAsker:
         """
         self._settings = settings
         self._client = LitellmClient(settings)
-        self._prices = Prices.of(settings)
+        self._prices = prices_of(settings)
         require_price(settings, self._prices)
         self._budget = Budget(quota, settings.budget_usd, settings.daily_budget_usd)
         self._history = UsageHistory()
@@ -113,10 +99,10 @@ class LlmAsker:
 
     async def ask(
         self,
-        call: JudgeCall,
+        call: Call,
         origin: Origin,  # noqa: ARG002 - part of the protocol
         parser: Parser,
-    ) -> Judgment:
+    ) -> Outcome:
         """Call until there is a judgment; raise `JudgeFailure` if no call can succeed."""
         if not self._is_callable:
             async with self._first:
@@ -124,24 +110,24 @@ class LlmAsker:
                     return await self._ask(call, parser)
         return await self._ask(call, parser)
 
-    async def _ask(self, call: JudgeCall, parser: Parser) -> Judgment:
+    async def _ask(self, call: Call, parser: Parser) -> Outcome:
         usage = CallUsage()
         try:
             status, reply, error = await self._call_until_valid(call, parser, usage)
         except ContentFiltered as failure:
             self._is_callable = True
-            return usage.judgment(call, Status.PARSE_FAILURE, error=str(failure))
+            return usage.judgment(call, CallStatus.PARSE_FAILURE, error=str(failure))
         except CallFailure as failure:
             if self._is_callable:
                 self._count_unreachable(failure)
             else:
                 self._check_first(failure)
-            return usage.judgment(call, Status.JUDGE_ERROR, error=str(failure))
+            return usage.judgment(call, CallStatus.JUDGE_ERROR, error=str(failure))
         return usage.judgment(call, status, reply, error)
 
     async def _call_until_valid(
-        self, call: JudgeCall, parser: Parser, usage: CallUsage
-    ) -> tuple[Status, str | None, str | None]:
+        self, call: Call, parser: Parser, usage: CallUsage
+    ) -> tuple[CallStatus, str | None, str | None]:
         """Call; retry a truncated reply with more tokens, request one repair of an invalid one."""
         max_tokens = self._settings.max_tokens
         messages: list[Message] = list(call.messages)
@@ -152,24 +138,24 @@ class LlmAsker:
             if completion.finish == "length":
                 if max_tokens > self._settings.max_tokens:
                     too_long = f"{TRUNCATED}: the reply is longer than {max_tokens} tokens"
-                    return Status.PARSE_FAILURE, completion.text, too_long
+                    return CallStatus.PARSE_FAILURE, completion.text, too_long
                 longer_than, max_tokens = max_tokens, 2 * max_tokens
                 continue
             reason = missing_text_reason(completion)
             if reason is not None:
-                return Status.PARSE_FAILURE, completion.refusal or completion.text, reason
+                return CallStatus.PARSE_FAILURE, completion.refusal or completion.text, reason
             text = completion.text or ""
             result = parser(text)
             if not isinstance(result, InvalidReply):
-                return Status.SCORED, text, None
+                return CallStatus.SCORED, text, None
             if repaired:
-                return Status.PARSE_FAILURE, text, result.reason
+                return CallStatus.PARSE_FAILURE, text, result.reason
             repaired = True
             messages = repair_messages(call, text, result)
 
     async def _send(
         self,
-        call: JudgeCall,
+        call: Call,
         messages: Sequence[Message],
         usage: CallUsage,
         max_tokens: int,
@@ -339,7 +325,7 @@ def missing_text_reason(completion: Completion) -> str | None:
     return None
 
 
-def repair_messages(call: JudgeCall, text: str, faulty: InvalidReply) -> list[Message]:
+def repair_messages(call: Call, text: str, faulty: InvalidReply) -> list[Message]:
     """Return the messages that ask the judge to repair an invalid reply.
 
     Args:

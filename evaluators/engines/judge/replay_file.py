@@ -13,21 +13,21 @@ import json
 import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from calls.call import Call, CallStatus
 from evaluators.engines.judge.asker import CallUsage, parse_judgment
 from evaluators.engines.judge.errors import BadRecording
-from evaluators.engines.judge.judgment import JudgeCall
-from evaluators.outcome import Status
+from evaluators.engines.judge.settings import recorded_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from calls.call import Origin, Outcome
     from evaluators.engines.judge.asker import Parser
-    from evaluators.engines.judge.judgment import Judgment
-    from evaluators.flows.protocols import Origin
 
 _ADDRESS = frozenset({"evaluator", "question_id"})
 _LEDGER = frozenset({"messages", "reply_schema"})
+_STATUSES = (CallStatus.SCORED, CallStatus.PARSE_FAILURE, CallStatus.JUDGE_ERROR)
 
 
 class _Address(NamedTuple):
@@ -70,24 +70,24 @@ class RecordedAsker:
     async def close(self) -> None:
         """Do nothing: no file stays open."""
 
-    async def ask(self, call: JudgeCall, origin: Origin, parser: Parser) -> Judgment:
+    async def ask(self, call: Call, origin: Origin, parser: Parser) -> Outcome:
         """Return the recorded reply as a judgment; a judge error if there is none."""
         usage = CallUsage(cost_usd=0.0)
         found = self._find(call, origin)
         if found is None:
             missing = (
                 f"{self._file.name} holds no reply for {origin.evaluator} on question "
-                f"{origin.question_id!r} of {origin.system!r}, step {origin.step}"
+                f"{origin.question_id!r} of {origin.system!r}, step {recorded_address(origin)[-1]}"
             )
-            return usage.judgment(call, Status.JUDGE_ERROR, error=missing)
-        if found.text is None or found.status == Status.JUDGE_ERROR:
-            status = Status(found.status or Status.JUDGE_ERROR)
+            return usage.judgment(call, CallStatus.JUDGE_ERROR, error=missing)
+        if found.text is None or found.status == CallStatus.JUDGE_ERROR:
+            status = CallStatus(found.status or CallStatus.JUDGE_ERROR)
             error = found.error or f"line {found.line} of {self._file.name} holds no reply"
             return usage.judgment(call, status, error=error)
         return parse_judgment(usage, call, found.text, parser, found.error)
 
-    def _find(self, call: JudgeCall, origin: Origin) -> _Reply | None:
-        exact = _Address(*origin)
+    def _find(self, call: Call, origin: Origin) -> _Reply | None:
+        exact = _Address(*recorded_address(origin))
         for address in (
             exact,
             exact._replace(benchmark=None),
@@ -107,7 +107,7 @@ class RecordedAsker:
             raise self._error(line, "a reply that is a text or an object", repr(given)[:80])
         text = json.dumps(given, ensure_ascii=False) if isinstance(given, dict) else given
         status = row.get("status")
-        if status not in (None, Status.SCORED, Status.PARSE_FAILURE, Status.JUDGE_ERROR):
+        if status not in (None, *_STATUSES):
             raise self._error(line, "a status of judgments", repr(status))
         error = row.get("error")
         if error is not None and not isinstance(error, str):
@@ -155,7 +155,7 @@ class RecordedAsker:
         replicate = row.get("replicate") or 0
         if not isinstance(replicate, int):
             raise self._error(line, "a replicate that is a number", repr(replicate)[:80])
-        return JudgeCall(
+        return Call(
             model="",
             parameters={},
             messages=messages,

@@ -8,16 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from calls.call import Call
 from evaluators.engines.judge.errors import BadRecording
-from evaluators.engines.judge.judgment import JudgeCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evaluators.flows.protocols import Origin
+    from calls.call import Origin
     from evaluators.flows.requests import Ask
 
 RECORDED = "recorded:"
+
+_ANSWER_STEPS = 2_000_000
 
 SKIPPED = "judge skipped: "
 """The beginning of the reason why an optional judge was not called."""
@@ -137,7 +139,7 @@ class JudgeCallBuilder:
         self._parameters = settings.parameters
         self._recorded = settings.recording is not None
 
-    def of(self, request: Ask[Any], origin: Origin) -> JudgeCall:
+    def of(self, request: Ask[Any], origin: Origin) -> Call:
         """Make the call that is sent and that is the key in the ledger.
 
         A replay file may hold different replies to equal texts (of human labels, say), so its calls
@@ -145,14 +147,24 @@ class JudgeCallBuilder:
         """
         parameters = self._parameters
         if self._recorded:
-            parameters = {**parameters, "origin": list(origin)}
-        return JudgeCall(
+            parameters = {**parameters, "origin": list(recorded_address(origin))}
+        return Call(
             model=self._model,
             parameters=parameters,
             messages=request.prompt.messages(request.reply),
             reply_schema=request.reply.schema_of(),
             replicate=request.replicate,
         )
+
+
+def recorded_address(origin: Origin) -> tuple[str, str, str, str, int]:
+    """Return the benchmark, system, question, evaluator and step of a call in a replay file.
+
+    The steps of further answers to a question follow in the file after two million each; this is
+    also part of the keys of such calls.
+    """
+    step = origin.repeat * _ANSWER_STEPS + origin.step
+    return origin.benchmark, origin.system, origin.question_id, origin.evaluator, step
 
 
 def _digest_of(file: Path) -> str:

@@ -192,7 +192,7 @@ def _missing_key(judge: Judge, project: Project) -> str | None:
 
 def _total_answers(answers: Sequence[AnswersPlan]) -> str:
     """Return what systems are asked in a sentence."""
-    from evaluators.engines.judge.budget import format_usd
+    from calls.budget import format_usd
 
     missing = sum(each.missing for each in answers)
     calls = sum(each.calls for each in answers)
@@ -209,7 +209,7 @@ def _total_answers(answers: Sequence[AnswersPlan]) -> str:
 
 def _total(planned: Sequence[EvaluatorPlan]) -> str:
     """Return the totals in a sentence."""
-    from evaluators.engines.judge.budget import format_usd
+    from calls.budget import format_usd
 
     samples = sum(each.samples for each in planned)
     calls = sum(each.calls for each in planned)

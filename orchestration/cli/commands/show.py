@@ -112,8 +112,9 @@ def _samples(copy: OpenSnapshot, asked: Row, systems: tuple[str, ...]) -> dict[s
         keys,
     )
     calls = copy.fetch_rows(
-        "SELECT system, evaluator, step, model, messages, reply, status, error "  # noqa: S608
-        f"FROM asks JOIN judgments USING (digest) {where} ORDER BY system, evaluator, step",
+        "SELECT system, evaluator, repeat, member, asks.replicate, turn, step, model, messages, "  # noqa: S608
+        f"reply, status, error FROM asks JOIN judgments USING (digest) {where} "
+        "ORDER BY system, evaluator, repeat, member, turn, step",
         keys,
     )
     known = [row["system"] for row in predictions]
@@ -171,7 +172,7 @@ def _write_samples(shown: dict[str, Row]) -> None:
     for name in systems:
         lines = list(_reasons(shown[name]["scores"]))
         lines += [
-            f"{row['evaluator']}, judge, {_step(row['step'])}: {row['reply'] or row['error']}"
+            f"{row['evaluator']}, judge, {_step(row)}: {row['reply'] or row['error']}"
             for row in shown[name]["judge"]
         ]
         if lines:
@@ -180,12 +181,10 @@ def _write_samples(shown: dict[str, Row]) -> None:
             say(f"  {format_cell(line)}", indent="    ")
 
 
-def _step(step: int) -> str:
-    """Return the step of a judge call; after a number for all but the first answer."""
-    from evaluators.flows.protocols import ANSWER_STEPS
-
-    repeat, own = divmod(step, ANSWER_STEPS)
-    return f"repeat {repeat}, step {own}" if repeat else f"step {own}"
+def _step(row: Row) -> str:
+    """Return which call of a sample a judge call is; numbers that are 0 are left out."""
+    named = [f"{name} {row[name]}" for name in ("repeat", "member", "turn") if row[name]]
+    return ", ".join([*named, f"step {row['step']}"])
 
 
 def _write_answers(answers: dict[str, str], title: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evaluators.engines.judge.settings import RECORDED, JudgeSettings
-from evaluators.flows.panel import JointProgress, PanelJudge, first_step, panel_identity
+from evaluators.flows.panel import JointProgress, PanelJudge, panel_identity
 from evaluators.flows.protocols import Panel, Repeats
 from orchestration.config.judge.schema import Judge, JudgeKeys
 from orchestration.runs.progress import show_judge_progress
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from evaluators.engines.judge.budget import BudgetReport
+    from calls.budget import BudgetReport
+    from calls.call import Ledger
     from evaluators.engines.judge.dry_run import DryRunJudge
-    from evaluators.engines.judge.judgment import Ledger
     from evaluators.flows.protocols import Judge as JudgeEngine
 
 HUMAN = "human"
@@ -121,7 +121,7 @@ class LlmJudgeFactory:
     @property
     def budget(self) -> BudgetReport | None:
         """What the run has spent, as of its last judge; None without a budget."""
-        from evaluators.engines.judge.budget import BudgetReport
+        from calls.budget import BudgetReport
 
         limits = (self.settings.budget_usd, self.settings.daily_budget_usd)
         if limits == (None, None):
@@ -143,7 +143,6 @@ class LlmJudgeFactory:
         self,
         ledger: Ledger,
         *,
-        first_step: int = 0,
         progress: Callable[[int], None] = show_judge_progress,
     ) -> Iterator[JudgeEngine]:
         """Yield a judge that calls the model for every reply that the ledger lacks.
@@ -152,7 +151,7 @@ class LlmJudgeFactory:
         """
         from evaluators.engines.judge.ledger_judge import LedgerJudge
 
-        with LedgerJudge(self.settings, ledger, first_step=first_step, progress=progress) as judge:
+        with LedgerJudge(self.settings, ledger, progress=progress) as judge:
             try:
                 yield judge
             finally:
@@ -196,7 +195,7 @@ class PanelFactory:
     @property
     def budget(self) -> BudgetReport | None:
         """What all members have spent together; None without a budget."""
-        from evaluators.engines.judge.budget import BudgetReport
+        from calls.budget import BudgetReport
 
         found = [report for each in self.members if (report := each.budget) is not None]
         if not found:
@@ -222,9 +221,7 @@ class PanelFactory:
         progress = JointProgress(show_judge_progress, len(self.members))
         with ExitStack() as stack:
             judges = [
-                stack.enter_context(
-                    member.live(ledger, first_step=first_step(at), progress=progress.of(at))
-                )
+                stack.enter_context(member.live(ledger, progress=progress.of(at)))
                 for at, member in enumerate(self.members)
             ]
             yield PanelJudge(judges, self.identity)

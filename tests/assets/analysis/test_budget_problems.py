@@ -11,8 +11,8 @@ import pytest
 from assets.analysis.asset import refresh_problems
 from assets.leaderboard.refresh import refresh_leaderboards
 from assets.project import Benchmark
+from calls.budget import over_budget_reason
 from evaluators import catalog
-from evaluators.engines.judge.budget import over_budget_reason
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from assets.checks.drift import check_drift
 from assets.engines import NO_JUDGE
 from assets.leaderboard.refresh import refresh_leaderboards
 from assets.project import Benchmark, Project
+from calls.budget import over_budget_reason
 from evaluators import catalog
-from evaluators.engines.judge.budget import over_budget_reason
 from evaluators.engines.judge.ledger_judge import NOT_ASKED
 from warehouse.publish.snapshot import publish
 from warehouse.store import Warehouse

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from calls.call import Origin
 from evaluators.components.test_sets.kinds import KINDS, Kind
 from evaluators.components.test_sets.proposals import (
     INSTRUCTIONS,
@@ -16,7 +17,7 @@ from evaluators.components.test_sets.proposals import (
     propose_question,
 )
 from evaluators.components.test_sets.tasks import tasks
-from evaluators.flows.protocols import Engines, Origin
+from evaluators.flows.protocols import Engines
 from evaluators.flows.scheduler import Scheduler
 from evaluators.outcome import JudgeError
 from tests.judges import Scripted

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from calls.call import Origin
 from evaluators.components.test_sets.kinds import REWRITE_KINDS
 from evaluators.components.test_sets.rewrites import REWRITES, Rewrite, rewrite_question
-from evaluators.flows.protocols import Engines, Origin
+from evaluators.flows.protocols import Engines
 from evaluators.flows.scheduler import Scheduler
 from evaluators.outcome import JudgeError
 from tests.judges import Scripted, by_form, in_turn

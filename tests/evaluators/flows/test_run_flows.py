@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from evaluators.flows.protocols import Origin
+    from calls.call import Origin
     from evaluators.flows.requests import Ask
 
 COUNT = 6

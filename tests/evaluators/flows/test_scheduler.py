@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from calls.call import Origin
 from evaluators.flows.prompt import Instruction, Prompt
-from evaluators.flows.protocols import Engines, Origin
+from evaluators.flows.protocols import Engines
 from evaluators.flows.reply import Reply
 from evaluators.flows.requests import Ask, Embed, as_replicate, ask, ask_all, ask_each, embed
 from evaluators.flows.scheduler import Scheduler

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from evaluators.catalog import build, catalogue
-from evaluators.flows.protocols import Engines, Origin
+from evaluators.flows.protocols import Engines
 from evaluators.kinds.judged import AnswerAndContextEvaluator, JudgedEvaluator
 from evaluators.outcome import JudgeError, ParseFailure
 from evaluators.score_grid import aggregation_rows
@@ -19,6 +19,7 @@ from tests.samples import samples
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from calls.call import Origin
     from evaluators.flows.requests import Ask
 
 JUDGED = [name for name, cls in catalogue().items() if issubclass(cls, JudgedEvaluator)]

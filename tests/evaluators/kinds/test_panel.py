@@ -9,7 +9,7 @@ import pytest
 
 from evaluators.catalog import build
 from evaluators.flows.panel import PanelJudge, panel_identity
-from evaluators.flows.protocols import MEMBER_STEPS, Engines, Panel
+from evaluators.flows.protocols import Engines, Panel
 from evaluators.kinds.panel import combine, disagree
 from evaluators.metric import Metric
 from evaluators.outcome import (
@@ -115,20 +115,20 @@ def test_each_member_is_asked_once_and_counts_its_own_steps() -> None:
         assert (request.member, request.replicate, origin.step) == (member, 0, 0)
 
 
-def test_the_steps_of_a_sample_are_distinct() -> None:
-    """The ledger records which sample needed which call, by step."""
-    asked: list[int] = []
+def test_each_member_counts_its_own_calls() -> None:
+    """The ledger records which sample needed which call, by member and step."""
+    asked: list[tuple[int, int]] = []
 
     class Recorder:
         identity = "recorder"
 
         def ask(self, request: Any, origin: Any) -> Any:
-            asked.append(origin.step)
+            asked.append((origin.member, origin.step))
             return in_turn(useful(1)).ask(request, origin)
 
     engines = Engines(judge=Recorder(), panel=Panel(members=NAMES[:3]))
     score(build("context_relevancy"), samples([ROW]), engines)
-    assert asked == [0, MEMBER_STEPS, 2 * MEMBER_STEPS]
+    assert asked == [(0, 0), (1, 0), (2, 0)]
 
 
 def test_a_failed_member_leaves_the_vote_and_is_named() -> None:

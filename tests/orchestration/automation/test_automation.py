@@ -23,7 +23,7 @@ from orchestration.config import load
 from orchestration.jobs import EVALUATE
 from tests.services import takes_minutes
 from tests.warehouse.ledger.rows import judgment
-from warehouse.ledger.ledger import open_ledger
+from warehouse.ledger.open import open_ledger
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def paid(project: Project, *ages_h: float) -> None:
         for number, age in enumerate(ages_h):
             with pytest.MonkeyPatch.context() as clock:
                 at = time.time() - age * 3600
-                clock.setattr("warehouse.ledger.owners.time.time", lambda at=at: at)
+                clock.setattr("calls.ledger.owners.time.time", lambda at=at: at)
                 ledger.settle(None, 1.0)
                 ledger.record_judgment(judgment(number)).result()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from evaluators.engines.judge.budget import format_usd
+from calls.budget import format_usd
 from orchestration.cli.program import program
 from tests.judge_server import JudgeServer, Said, faithful
 from tests.orchestration.judged_project import JudgedProject

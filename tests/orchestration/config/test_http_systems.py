@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from evaluators.engines.systems.settings import HttpSystem
 from orchestration.config.load import load_config
 from orchestration.errors import SettingsError
+from systems.settings import HttpSystem
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from evaluators.engines.systems.settings import LocalModelSystem, ModelSystem
-from evaluators.engines.systems.tasks.mcqa import Mcqa
-from evaluators.engines.systems.tasks.rgb import Rgb
-from evaluators.engines.systems.tasks.rgb_questions import RgbQuestions
 from orchestration.config.load import load_config
 from orchestration.config.tasks import read_questions
 from orchestration.errors import SettingsError
+from systems.settings import LocalModelSystem, ModelSystem
+from systems.tasks.mcqa import Mcqa
+from systems.tasks.rgb import Rgb
+from systems.tasks.rgb_questions import RgbQuestions
 from warehouse.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evaluators.engines.systems.settings import SystemSettings
+    from systems.settings import SystemSettings
 
 BENCHMARK = """
 benchmarks:

@@ -19,7 +19,7 @@ from orchestration.config import load
 from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject
 from tests.services import takes_longest
-from warehouse.ledger.database import ledger_file
+from warehouse.ledger.open import ledger_file
 
 KILLS = int(os.environ.get("SCORELINE_KILLS", "2"))
 LATENCY = 0.1

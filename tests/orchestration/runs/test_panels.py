@@ -102,7 +102,7 @@ def test_a_panel_votes_and_is_measured(project: JudgedProject, servers: list[Jud
     assert project.rows("SELECT model, count(*) FROM judgments GROUP BY ALL ORDER BY ALL") == [
         (f"openai/judge-{letter}", CALLS) for letter in "abc"
     ]
-    assert project.rows("SELECT count(DISTINCT step), count(*) FROM asks") == [(3, 3 * SAMPLES)]
+    assert project.rows("SELECT count(DISTINCT member), count(*) FROM asks") == [(3, 3 * SAMPLES)]
     ((evaluator, metric, n, alpha, low, high, agreement),) = project.rows(
         "SELECT * EXCLUDE benchmark FROM panel"
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 
-from evaluators.text.rgb.passages import mix
+from systems.tasks.rgb_passages import mix
 from tests.command import scoreline
 from tests.judge_said import Said
 from tests.judge_server import JudgeServer

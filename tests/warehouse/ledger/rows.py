@@ -31,7 +31,7 @@ def judgment(number: int, **columns: Any) -> dict[str, Any]:
     } | columns
 
 
-def ask(question: str, step: int, number: int) -> dict[str, Any]:
+def ask(question: str, step: int, number: int, **columns: Any) -> dict[str, Any]:
     """A row of `asks`."""
     return {
         "benchmark": "b",
@@ -40,4 +40,8 @@ def ask(question: str, step: int, number: int) -> dict[str, Any]:
         "evaluator": "e",
         "step": step,
         "digest": digest(number),
-    }
+        "repeat": 0,
+        "member": 0,
+        "replicate": 0,
+        "turn": 0,
+    } | columns

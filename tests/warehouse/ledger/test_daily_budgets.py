@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warehouse.ledger import budget
-from warehouse.ledger.ledger import open_ledger
+from calls.ledger import budget
+from warehouse.ledger.open import open_ledger
 
 if TYPE_CHECKING:
     import pytest

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import text
 
+from calls.ledger.database import VERSION, LedgerDatabase
+from calls.ledger.errors import LedgerError
 from tests.warehouse.ledger.rows import digest, judgment
-from warehouse.errors import WarehouseError
-from warehouse.ledger.database import VERSION, LedgerDatabase, ledger_file
-from warehouse.ledger.ledger import Ledger, open_ledger
+from warehouse.ledger.open import ledger_file, ledger_location, open_ledger
 
 if TYPE_CHECKING:
+    from calls.ledger.ledger import Ledger
     from warehouse.store import Warehouse
 
 FAILED = {"status": "judge_error", "reply": None, "error": "timeout"}
@@ -107,7 +108,7 @@ def test_a_damaged_database_says_what_to_do(warehouse: Warehouse) -> None:
     file.write_bytes(content)
     with (
         open_ledger(warehouse, "later") as ledger,
-        pytest.raises(WarehouseError, match=r"is damaged .* move it away.*tables of"),
+        pytest.raises(LedgerError, match=r"is damaged .* move it away.*tables of"),
     ):
         ledger.check()
     # What it says: without the file, the replies come from the tables.
@@ -129,16 +130,57 @@ def test_an_older_ledger_gets_checksums_and_asks_nothing_again(warehouse: Wareho
         assert ledger.check() == (3, [], None)
         change(ledger, "UPDATE ledger_judgments SET reply = 'x' WHERE digest = :d", d=digest(1))
         assert [each[0] for each in ledger.check().damaged] == [digest(1)]
-    database = LedgerDatabase(warehouse.path)
+    database = LedgerDatabase(ledger_location(warehouse.path))
     assert database.version == VERSION
     database.close()
 
 
 def _downgrade(connection: Any) -> None:
     """Bring the tables to what version 1 of the ledger had."""
+    _pack_steps(connection, [])
     for column in ("checksum", "replaced_usd", "replaced_tokens_in", "replaced_tokens_out"):
         connection.execute(text(f"ALTER TABLE ledger_judgments DROP COLUMN {column}"))
     connection.execute(text("UPDATE ledger_store SET version = 1"))
+
+
+def _pack_steps(connection: Any, asks: list[tuple[int, int]]) -> None:
+    """Bring `asks` to what version 2 had: one number for repeat, member and step."""
+    connection.execute(text("DROP TABLE ledger_asks"))
+    connection.execute(
+        text(
+            "CREATE TABLE ledger_asks (benchmark TEXT, system TEXT, question_id TEXT, "
+            "evaluator TEXT, step INTEGER, digest TEXT NOT NULL, seq BIGINT NOT NULL, "
+            "PRIMARY KEY (benchmark, system, question_id, evaluator, step))"
+        )
+    )
+    for step, number in asks:
+        connection.execute(
+            text("INSERT INTO ledger_asks VALUES ('b', 's', 'q', 'e', :step, :digest, 1000)"),
+            {"step": step, "digest": digest(number)},
+        )
+    connection.execute(text("UPDATE ledger_store SET version = 2"))
+
+
+def test_packed_numbers_of_calls_become_columns(warehouse: Warehouse) -> None:
+    asks = [(0, 0), (1, 1), (100_003, 2), (2_000_001, 3), (4_200_002, 4), (2, 5)]
+    with open_ledger(warehouse, "run") as ledger:
+        for _, number in asks:
+            replicate = 2001 if number == 5 else 0
+            ledger.record_judgment(judgment(number, replicate=replicate)).result()
+        ledger._database().write(lambda connection, _: _pack_steps(connection, asks))
+    with open_ledger(warehouse, "later") as ledger:
+        assert ledger.check() == (6, [], None)
+        assert all(ledger.find(digest(number)) for _, number in asks)
+        ledger.flush()
+    found = warehouse.fetch("SELECT repeat, member, replicate, turn, step, digest FROM asks")
+    assert sorted(found.rows()) == [
+        (0, 0, 0, 0, 0, digest(0)),
+        (0, 0, 0, 0, 1, digest(1)),
+        (0, 0, 2, 0, 2, digest(5)),
+        (0, 1, 0, 0, 3, digest(2)),
+        (1, 0, 0, 0, 1, digest(3)),
+        (2, 2, 0, 0, 2, digest(4)),
+    ]
 
 
 def test_the_cost_of_a_replaced_outcome_stays(warehouse: Warehouse) -> None:

@@ -17,13 +17,14 @@ import polars as pl
 import psutil
 import pytest
 
+from calls.ledger.database import LedgerDatabase
+from calls.ledger.errors import LedgerError, LedgerTooNew
+from calls.ledger.ledger import Holder, Ledger, Reply
 from tests.lakes import told
 from tests.services import takes_minutes
 from tests.warehouse.ledger.rows import ask, digest, judgment
-from warehouse.errors import WarehouseError, WarehouseTooNew
-from warehouse.ledger.database import LedgerDatabase, ledger_file
-from warehouse.ledger.fill import _rows_after
-from warehouse.ledger.ledger import Holder, Ledger, Reply, open_ledger
+from warehouse.ledger.open import WarehouseTables, ledger_file, ledger_location, open_ledger
+from warehouse.ledger.tables import _rows_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +56,7 @@ def test_the_tables_are_filled_in_large_batches(warehouse: Warehouse) -> None:
         for number in range(40):
             ledger.record_judgment(judgment(number))
         ledger.flush()
-    database = LedgerDatabase(warehouse.path)
+    database = LedgerDatabase(ledger_location(warehouse.path))
     frames = list(_rows_after(database, "judgments", -1))
     database.close()
     # One for each row would take a hundred times as long to import.
@@ -149,7 +150,7 @@ def test_a_process_that_ends_leaves_no_claims(warehouse: Warehouse) -> None:
 
 WRITER = """
 import json, sys
-from warehouse.ledger.ledger import open_ledger
+from warehouse.ledger.open import open_ledger
 from warehouse.storage.location import location_from_json
 from warehouse.store import Warehouse
 row = json.loads(sys.argv[2])
@@ -193,7 +194,7 @@ def test_a_killed_process_loses_no_stored_reply_and_no_claim_lasts(warehouse: Wa
 
 HOLDER = """
 import json, sys
-from warehouse.ledger.ledger import open_ledger
+from warehouse.ledger.open import open_ledger
 from warehouse.storage.location import location_from_json
 from warehouse.store import Warehouse
 with open_ledger(Warehouse(location_from_json(json.loads(sys.argv[1]))), "stopped") as ledger:
@@ -226,7 +227,7 @@ def test_a_process_that_is_stopped_is_waited_for_as_long_as_its_lease(
             while psutil.Process(process.pid).status() != psutil.STATUS_STOPPED:
                 time.sleep(0.01)
             assert ledger.claim(digest(1), -1).result() == Holder(process.pid, socket.gethostname())
-            monkeypatch.setattr("warehouse.ledger.owners.LEASE_S", 0.2)
+            monkeypatch.setattr("calls.ledger.owners.LEASE_S", 0.2)
             time.sleep(0.3)
             assert ledger.claim(digest(1), -1).result() is None
             ledger.record_judgment(judgment(1)).result()
@@ -244,11 +245,11 @@ def test_processes_of_other_machines_are_known_by_their_heartbeat_alone(
     """A process number of another container may exist here, or not: it says nothing."""
     with open_ledger(warehouse, "elsewhere") as one, open_ledger(warehouse, "here") as two:
         with monkeypatch.context() as elsewhere:
-            elsewhere.setattr("warehouse.ledger.owners.machine", lambda: "another")
+            elsewhere.setattr("calls.ledger.owners.machine", lambda: "another")
             elsewhere.setattr("os.getpid", lambda: 2**22 + 1)  # no such process
             assert one.claim(digest(1), -1).result() is None
         assert isinstance(two.claim(digest(1), -1).result(), Holder)
-        monkeypatch.setattr("warehouse.ledger.owners.LEASE_S", 0.2)
+        monkeypatch.setattr("calls.ledger.owners.LEASE_S", 0.2)
         time.sleep(0.3)
         assert two.claim(digest(1), -1).result() is None
 
@@ -257,7 +258,8 @@ def test_processes_of_other_machines_are_known_by_their_heartbeat_alone(
 def test_eight_processes_at_once_make_every_call_once(warehouse: Warehouse) -> None:
     script = """
 import json, sys, time
-from warehouse.ledger.ledger import Holder, open_ledger
+from calls.ledger.ledger import Holder
+from warehouse.ledger.open import open_ledger
 from warehouse.storage.location import location_from_json
 from warehouse.store import Warehouse
 row = json.loads(sys.argv[2])
@@ -374,7 +376,7 @@ def test_a_network_file_system_is_refused_with_the_way_out(
     monkeypatch.setattr(psutil, "disk_partitions", lambda **all_: [*real(**all_), mount])
     with (
         open_ledger(warehouse, "run") as ledger,
-        pytest.raises(WarehouseError, match=r"network file system \(nfs4\).*ducklake:postgres"),
+        pytest.raises(LedgerError, match=r"network file system \(nfs4\).*ducklake:postgres"),
     ):
         ledger.record_judgment(judgment(1))
     assert not folder.exists()
@@ -384,13 +386,13 @@ def test_a_network_file_system_is_refused_with_the_way_out(
 @pytest.mark.parametrize(
     ("damage", "error", "message"),
     [
-        (lambda file: file.write_bytes(b"nonsense" * 1000), WarehouseError, "not a database"),
-        (lambda file: file.unlink() or file.mkdir(), WarehouseError, "unable to open"),
+        (lambda file: file.write_bytes(b"nonsense" * 1000), LedgerError, "not a database"),
+        (lambda file: file.unlink() or file.mkdir(), LedgerError, "unable to open"),
         (
             lambda file: sqlite3.connect(file, isolation_level=None).execute(
                 "UPDATE ledger_store SET version = 99"
             ),
-            WarehouseTooNew,
+            LedgerTooNew,
             "update Scoreline",
         ),
     ],
@@ -407,6 +409,6 @@ def test_a_ledger_that_cannot_be_read_is_named(
 
 
 def test_nothing_is_written_by_whom_only_closes(warehouse: Warehouse) -> None:
-    Ledger(warehouse, "run").close()
+    Ledger(WarehouseTables(warehouse), "run").close()
     assert not ledger_file(Path("x")).exists()
     assert not warehouse.exists()

@@ -12,7 +12,7 @@ from tests.services import takes_minutes
 from tests.warehouse.conftest import questions
 from tests.warehouse.ledger.rows import digest, judgment
 from warehouse.errors import WarehouseError
-from warehouse.ledger.ledger import open_ledger
+from warehouse.ledger.open import open_ledger
 from warehouse.maintenance.copy import copy_tables
 from warehouse.schema.tables import TABLES
 from warehouse.store import Warehouse

@@ -96,6 +96,24 @@ def test_earlier_leaderboards_become_publications(old: Warehouse) -> None:
     assert rows == [(1, None, None), (2, None, None), (3, None, None)]
 
 
+def test_packed_numbers_of_calls_become_columns(old: Warehouse) -> None:
+    """Before, member `m` counted its calls for answer `r` from 2,000,000 r + 100,000 m on."""
+    packed = {"d0": 0, "d1": 1, "d2": 100_003, "d3": 2_000_001, "d4": 4_200_002, "d5": 2}
+    with duckdb.connect(str(old.path)) as connection:
+        for digest, step in packed.items():
+            connection.execute("INSERT INTO asks VALUES ('b', 's', 'q', 'e', ?, ?)", [step, digest])
+        connection.execute("UPDATE judgments SET replicate = 2001 WHERE digest = 'd5'")
+    found = old.fetch("SELECT digest, repeat, member, replicate, turn, step FROM asks ORDER BY ALL")
+    assert found.rows() == [
+        ("d0", 0, 0, 0, 0, 0),
+        ("d1", 0, 0, 0, 0, 1),
+        ("d2", 0, 1, 0, 0, 3),
+        ("d3", 1, 0, 0, 0, 1),
+        ("d4", 2, 2, 0, 0, 2),
+        ("d5", 0, 0, 2, 0, 2),
+    ]
+
+
 def test_every_version_has_its_step() -> None:
     assert list(migrations.steps()) == list(range(2, SCHEMA_VERSION + 1))
 

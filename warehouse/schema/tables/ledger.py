@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from warehouse.schema.table import Column, Group, Table, required, shared
 
 JUDGMENTS = Table(
@@ -57,22 +55,49 @@ JUDGMENTS = Table(
     ),
 )
 
-ANSWER_STEPS: Final = 2_000_000
-"""The first step of the second answer to a question; see the column `step` of `asks`."""
-
 ASKS = Table(
     name="asks",
     one_row="One row is one judge call that an evaluator needed for one sample.",
-    key=("benchmark", "system", "question_id", "evaluator", "step"),
+    key=(
+        *("benchmark", "system", "question_id", "evaluator", "repeat", "member", "replicate"),
+        *("turn", "step"),
+    ),
     columns=(
         *shared("benchmark", "system", "question_id", "evaluator"),
         required(
             "step",
             "INTEGER",
-            "The number of the call within the sample, from 0; from 2,000,000 for the second "
-            "answer to the question, and so on.",
+            "The number of the call within `repeat` and `member`, from 0 on through replicates.",
         ),
         required("digest", "VARCHAR", "The judgment; see `judgments`."),
+        Column(
+            "repeat",
+            "INTEGER",
+            "The number of the answer to the question, from 0; see `predictions`.",
+            least=0,
+            default="0",
+        ),
+        Column(
+            "member",
+            "INTEGER",
+            "The number of the member of a panel, from 0.",
+            least=0,
+            default="0",
+        ),
+        Column(
+            "replicate",
+            "INTEGER",
+            "The number of the judgment of the same answer by the same judge, from 0.",
+            least=0,
+            default="0",
+        ),
+        Column(
+            "turn",
+            "INTEGER",
+            "The number of the turn of a conversation, from 0.",
+            least=0,
+            default="0",
+        ),
     ),
 )
 

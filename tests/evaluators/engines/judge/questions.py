@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from calls.call import Origin
 from evaluators.engines.judge.ledger_judge import LedgerJudge
 from evaluators.engines.judge.settings import JudgeSettings
 from evaluators.flows.prompt import Instruction
-from evaluators.flows.protocols import Origin
 from evaluators.flows.reply import Reply, faults_by_id
 from evaluators.flows.requests import Ask
 from evaluators.outcome import Unscored

@@ -8,17 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from evaluators.engines.judge.budget import (
-    Budget,
-    Claim,
-    Granted,
-    UsageHistory,
-    format_usd,
-    over_budget_reason,
-)
-from evaluators.engines.judge.cost import Prices
+from calls.budget import Budget, Claim, Granted, UsageHistory, format_usd, over_budget_reason
+from calls.call import CallStatus
+from calls.prices import Prices
 from evaluators.engines.judge.errors import BadJudgeSettings
 from evaluators.engines.judge.ledger_judge import LedgerJudge
+from evaluators.engines.judge.prices import prices_of
 from evaluators.engines.judge.settings import JudgeSettings
 from evaluators.outcome import JudgeError, ParseFailure, Status
 from tests.evaluators.engines.judge.questions import YES, Verdict, about, origin, put, settings
@@ -74,7 +69,7 @@ def test_a_budget_is_never_exceeded_and_a_later_run_goes_on(concurrency: int) ->
             server, budget_usd=budget, concurrency=concurrency, max_tokens=20, **PRICED
         )
         spent, failures = judge_texts(limited, ledger, 60)
-        paid = [each for each in ledger.kept if each.status is Status.SCORED]
+        paid = [each for each in ledger.kept if each.status is CallStatus.SCORED]
         assert spent == pytest.approx(len(paid) * PRICE)
         assert spent <= budget
         assert 20 <= len(paid) <= 30
@@ -123,7 +118,7 @@ def test_nearly_all_of_a_budget_can_be_used(concurrency: int, lengths: tuple[int
     assert any(failures)
     assert spent == pytest.approx(sum(paid))
     assert 0.9 * budget <= spent <= budget
-    scored = sum(each.status is Status.SCORED for each in ledger.kept)
+    scored = sum(each.status is CallStatus.SCORED for each in ledger.kept)
     assert scored == failures.count(None) >= 0.97 * len(paid)
     assert {str(failure) for failure in failures if failure} == {over_budget_reason(budget, None)}
 
@@ -165,7 +160,7 @@ def test_a_budget_without_a_price_is_refused_with_the_setting_to_give() -> None:
         assert server.count == 0
     half = JudgeSettings(model="openai/judge", usd_per_million_in=1.0)
     with pytest.raises(BadJudgeSettings, match="go together"):
-        Prices.of(half)
+        prices_of(half)
 
 
 def claim(least: float, enough: float, most: float) -> Claim:
@@ -316,4 +311,4 @@ def test_what_a_call_sets_aside_covers_writing_to_the_cache() -> None:
 def test_prices_of_cached_tokens_need_the_others() -> None:
     lone = JudgeSettings(model="openai/judge", usd_per_million_cache_read=1.0)
     with pytest.raises(BadJudgeSettings, match="need usd_per_million_in"):
-        Prices.of(lone)
+        prices_of(lone)

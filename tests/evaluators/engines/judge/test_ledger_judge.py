@@ -10,26 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from calls.call import CallStatus
 from evaluators.engines.judge.asker import CallUsage, parse_judgment
 from evaluators.engines.judge.errors import JudgeUnreachable
 from evaluators.engines.judge.ledger_judge import NOT_ASKED, LedgerJudge, ReplayJudge
 from evaluators.engines.judge.settings import JudgeSettings
-from evaluators.flows.protocols import Engines, Origin
+from evaluators.flows.protocols import Engines
 from evaluators.flows.requests import Ask
 from evaluators.flows.scheduler import Scheduler
 from evaluators.outcome import JudgeError, ParseFailure, Status
 from tests.evaluators.engines.judge.questions import YES, Verdict, about, origin, settings
 from tests.judge_server import JudgeServer, Said
 from tests.ledgers import FolderLedger
-from warehouse.ledger.ledger import open_ledger
+from warehouse.ledger.open import open_ledger
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
+    from calls.call import Call, Origin, Outcome
     from evaluators.engines.judge.asker import Parser
-    from evaluators.engines.judge.judgment import JudgeCall, Judgment
     from evaluators.flows.requests import Flow
 
 SETTINGS = JudgeSettings(model="m")
@@ -44,7 +45,7 @@ class Scripted:
     def __init__(self, text: str = YES, error: str | None = None) -> None:
         self.text = text
         self.error = error
-        self.asked: list[JudgeCall] = []
+        self.asked: list[Call] = []
         self.go = threading.Event()
         self.go.set()
         self.opened = 0
@@ -58,7 +59,7 @@ class Scripted:
         """Count."""
         self.closed += 1
 
-    async def ask(self, call: JudgeCall, origin: Origin, parser: Parser) -> Judgment:  # noqa: ARG002
+    async def ask(self, call: Call, origin: Origin, parser: Parser) -> Outcome:  # noqa: ARG002
         """Answer with the text, or fail with the error."""
         self.asked.append(call)
         while not self.go.is_set():  # noqa: ASYNC110 - set by another thread
@@ -144,7 +145,7 @@ def test_a_held_reply_is_read_again_so_that_another_check_costs_nothing() -> Non
         reason = asking.ask(strict, origin()).exception(5)
     assert isinstance(reason, ParseFailure)
     assert reason.reason == "yes will not do"
-    assert ledger.last.status is Status.PARSE_FAILURE
+    assert ledger.last.status is CallStatus.PARSE_FAILURE
     replay = ReplayJudge(SETTINGS, ledger)
     assert replay.ask(about("a"), origin()).result(0) == Verdict(
         reasoning="It is so.", verdict="yes"
@@ -177,7 +178,7 @@ def test_a_defect_reaches_the_one_who_asked() -> None:
 
 def test_a_ledger_that_cannot_keep_ends_the_run() -> None:
     class Full(FolderLedger):
-        def store(self, judgment: Judgment, known: int = -1) -> None:  # noqa: ARG002
+        def store(self, judgment: Outcome, known: int = -1) -> None:  # noqa: ARG002
             raise OSError(28, f"no space left for {judgment.call.digest}")
 
     with judge(Scripted(), Full()) as asking:

@@ -19,7 +19,7 @@ from tests.ledgers import FolderLedger
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evaluators.flows.protocols import Origin
+    from calls.call import Origin
     from evaluators.flows.reply import Reply
 
 YES_ROW = {"evaluator": "e", "question_id": "q1", "reply": json.loads(YES)}
@@ -181,3 +181,12 @@ def test_the_identity_follows_from_the_content_and_not_from_the_folder(tmp_path:
     assert one.identity == same.identity
     assert str(tmp_path) not in one.identity
     assert write(tmp_path, [YES_ROW, YES_ROW]).identity != same.identity
+
+
+def test_further_answers_follow_after_two_million_steps(tmp_path: Path) -> None:
+    """The numbers are part of the keys of calls that projects have stored."""
+    settings = write(tmp_path, [{**YES_ROW, "step": 4_000_001}])
+    place = origin()._replace(repeat=2, member=1, step=1)
+    call = JudgeCallBuilder(settings).of(about("a"), place)
+    assert call.parameters["origin"] == [*place[:4], 4_000_001]
+    assert isinstance(say(settings, place), Verdict)

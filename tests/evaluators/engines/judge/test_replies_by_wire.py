@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from calls.call import CallStatus
 from evaluators.flows.prompt import Instruction
 from evaluators.flows.requests import Ask
 from evaluators.outcome import Status, Unscored
@@ -101,7 +102,7 @@ def test_a_reply_that_stays_faulty_is_a_parse_failure_after_two_calls() -> None:
     assert isinstance(reason, Unscored)
     assert reason.status is Status.PARSE_FAILURE
     assert "verdict: Input should be" in reason.reason
-    assert ledger.last.status is Status.PARSE_FAILURE
+    assert ledger.last.status is CallStatus.PARSE_FAILURE
     assert ledger.last.error == reason.reason
 
 

@@ -1,18 +1,16 @@
 // What the judge was asked and said, what it cost, and how long it took.
 
-const ANSWER_STEPS = 2_000_000; // the first step of the judge on the second answer to a question
-
-function stepText(step) {
-  const number = Math.floor(step / ANSWER_STEPS);
-  return `${number ? `answer ${number + 1}, ` : ""}step ${(step % ANSWER_STEPS) + 1}`;
+// Which answer, which judge of a panel and which step a call is.
+function stepText({ a: repeat, p: member, n: step }) {
+  return [repeat ? `answer ${repeat + 1}` : null, member ? `judge ${member + 1}` : null, `step ${step + 1}`].filter(Boolean).join(", ");
 }
 
-// The messages of the calls about the answers to a question, by system, evaluator and step.
+// The messages of the calls about the answers to a question, by system, evaluator, repeat, member and step.
 async function prompts(at) {
   const { parts, calls } = await loadJson(`prompts-${Math.floor(at / PAGE.per_file)}`);
   const texts = (places) => places.map((place) => parts[place]).join("\n");
   const own = calls[at % PAGE.per_file] ?? [];
-  return new Map(own.map(([system, evaluator, step, messages]) => [JSON.stringify([system, evaluator, step]), messages.map(([role, places]) => ({ role, text: texts(places) }))]));
+  return new Map(own.map((call) => [JSON.stringify(call.slice(0, -1)), call.at(-1).map(([role, places]) => ({ role, text: texts(places) }))]));
 }
 
 // A button that loads the messages of a call and shows them.
@@ -23,7 +21,7 @@ function askedPart(call, at) {
     if (!box.open || box.dataset.loaded) return;
     box.dataset.loaded = "yes";
     try {
-      const found = PAGE.prompts.includes(Math.floor(at / PAGE.per_file)) ? (await prompts(at)).get(JSON.stringify([call.system, call.e, call.n])) : undefined;
+      const found = PAGE.prompts.includes(Math.floor(at / PAGE.per_file)) ? (await prompts(at)).get(JSON.stringify([call.system, call.e, call.a, call.p, call.n])) : undefined;
       box.append(...(found ? found.flatMap(({ role, text }) => [el("h5", role), prose(text)]) : [missing]));
     } catch (error) {
       box.append(el("p", { class: "warn" }, error.message));
@@ -49,7 +47,7 @@ function judgedOf(answer, at) {
   const calls = answer.judged ?? [];
   if (!calls.length) return null;
   const parts = calls.map((call) => [
-    el("h4", `${call.e}, ${stepText(call.n)}`, el("span", { class: "fine" }, ` ${[call.m, call.s === "scored" ? null : call.s.replaceAll("_", " "), callText(call)].filter(Boolean).join(", ")}`)),
+    el("h4", `${call.e}, ${stepText(call)}`, el("span", { class: "fine" }, ` ${[call.m, call.s === "scored" ? null : call.s.replaceAll("_", " "), callText(call)].filter(Boolean).join(", ")}`)),
     askedPart(call, at),
     call.x ? el("p", { class: "warn", dir: "auto" }, call.x) : null,
     call.r === null ? el("p", { class: "none" }, "no reply") : evidence(parsed(call.r)),

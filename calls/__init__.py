@@ -1,0 +1,1 @@
+"""Paid calls of models and systems: how they are sent, limited, priced and stored."""

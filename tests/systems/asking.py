@@ -1,0 +1,86 @@
+"""Asks systems in tests: opens a client, asks, and returns answers and failures alike."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from systems.client import SystemFailure
+from systems.clients import make_client
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from systems.client import Answer, SystemClient
+    from systems.settings import SystemSettings
+
+PATIENCE_S = 30.0
+"""No answer takes this long on any machine."""
+
+
+@asynccontextmanager
+async def opened(settings: SystemSettings) -> AsyncIterator[SystemClient]:
+    """An open client; closed at the end also if it does not open."""
+    client = make_client(settings, [])
+    try:
+        await client.open()
+        yield client
+    finally:
+        await client.close()
+
+
+async def ask(
+    client: SystemClient, question_id: str, limit_s: float = PATIENCE_S, **fields: Any
+) -> Answer | SystemFailure | TimeoutError:
+    """Ask one question and return what comes, also if that is a failure."""
+    request = client.request({"question_id": question_id, **fields})
+    try:
+        async with asyncio.timeout(limit_s):
+            return await client.ask(request, 0)
+    except (SystemFailure, TimeoutError) as failure:
+        return failure
+
+
+def ask_all(
+    settings: SystemSettings, *question_ids: str
+) -> dict[str, Answer | SystemFailure | TimeoutError]:
+    """Ask questions one after the other."""
+
+    async def run() -> dict[str, Answer | SystemFailure | TimeoutError]:
+        async with opened(settings) as client:
+            return {each: await ask(client, each) for each in question_ids}
+
+    return asyncio.run(run())
+
+
+def wait_until_exists(file: Path) -> None:
+    """Wait until a process has made a file."""
+    end = time.monotonic() + PATIENCE_S
+    while not file.exists():
+        assert time.monotonic() < end, f"{file} was not made"
+        time.sleep(0.01)
+
+
+def remaining(folder: Path) -> list[psutil.Process]:
+    """The processes that run in a folder."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.status() != psutil.STATUS_ZOMBIE and process.cwd() == str(folder):
+                found.append(process)
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return found
+
+
+def wait_until_none_remains(folder: Path, limit_s: float = 10.0) -> list[psutil.Process]:
+    """Wait until no process runs in a folder; return those that still do after the limit."""
+    end = time.monotonic() + limit_s
+    while (found := remaining(folder)) and time.monotonic() < end:
+        time.sleep(0.02)
+    return found

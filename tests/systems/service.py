@@ -1,0 +1,153 @@
+"""A scripted HTTP service on loopback, and requests to it by the client under test."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from systems.client import Answer, SystemFailure, SystemRefused
+from systems.clients import make_client
+from systems.settings import HttpSystem
+from tests.judge_said import Said, rendered
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable, Mapping
+
+HOST = "127.0.0.1"
+_TLS_HELLO = b"\x16"
+_NO_TLS = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+TEXT = {"content-type": "text/plain"}
+QUESTION: Mapping[str, Any] = {
+    "question_id": "q/1 ä",
+    "question": "Which river flows through Paris?",
+    "choices": ["Seine", "Rhine"],
+    "tags": {"lang": "en"},
+    "extra": {"limit": 3},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A request that came."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.body)
+
+
+@dataclass
+class Service:
+    """A server in the event loop of the test.
+
+    Attributes:
+        script: What it answers: in turn, the last one again and again; or a function.
+        tls: Serves https.
+        received: The requests, in the order in which they came.
+        connections: How many connections came.
+    """
+
+    script: list[Said] | Callable[[Received], Said]
+    tls: ssl.SSLContext | None = None
+    received: list[Received] = field(default_factory=list)
+    connections: int = 0
+
+    @property
+    def url(self) -> str:
+        """The address."""
+        port = self._server.sockets[0].getsockname()[1]
+        return f"{'https' if self.tls else 'http'}://{HOST}:{port}"
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, HOST, 0, ssl=self.tls)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while True:
+                first = await reader.readexactly(1)
+                if first == _TLS_HELLO:
+                    writer.write(_NO_TLS)
+                    break
+                rest = await reader.readuntil(b"\r\n\r\n")
+                head = (first + rest).decode("latin-1").split("\r\n")
+                headers = dict(line.split(": ", 1) for line in head[1:] if ": " in line)
+                headers = {name.lower(): value for name, value in headers.items()}
+                body = await reader.readexactly(int(headers.get("content-length", "0")))
+                method, path, _ = head[0].split()
+                received = Received(method, path, headers, body)
+                self.received.append(received)
+                said = self._said(received)
+                await asyncio.sleep(said.delay)
+                writer.write(rendered(said))
+                while said.endless:
+                    await writer.drain()
+                    writer.write(said.body or b"")
+                await writer.drain()
+                if said.cut:
+                    break
+        except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
+            pass  # the other side went away, or the test ends
+        finally:
+            writer.close()
+
+    def _said(self, received: Received) -> Said:
+        if callable(self.script):
+            return self.script(received)
+        return self.script[min(len(self.received), len(self.script)) - 1]
+
+
+def system(url: str, **changes: Any) -> HttpSystem:
+    """Settings of a service; the path and the rest may be changed."""
+    path = changes.pop("path", "/ask")
+    body = {"question": "{{ question }}"}
+    return HttpSystem(**{"name": "rag", "home": Path(), "url": url + path, "body": body} | changes)
+
+
+def said(reply: object, **changes: Any) -> Said:
+    """An answer with a JSON body."""
+    return Said(body=json.dumps(reply).encode(), **changes)
+
+
+async def ask_once(
+    url: str, question: Mapping[str, Any] = QUESTION, **changes: Any
+) -> Answer | SystemFailure | SystemRefused:
+    """Ask one question; return the answer or the failure."""
+    try:
+        client = make_client(system(url, **changes), [question])
+        request = client.request(question)
+        await client.open()
+        try:
+            return await client.ask(request, 0)
+        finally:
+            await client.close()
+    except (SystemFailure, SystemRefused) as failure:
+        return failure
+
+
+def ask(
+    script: Said | list[Said] | Callable[[Received], Said],
+    question: Mapping[str, Any] = QUESTION,
+    **changes: Any,
+) -> tuple[Any, list[Received]]:
+    """Ask a service one question; return the answer or the failure, and what the service got."""
+    scripted = [script] if isinstance(script, Said) else script
+
+    async def run() -> tuple[Any, list[Received]]:
+        async with Service(scripted) as service:
+            return await ask_once(service.url, question, **changes), service.received
+
+    return asyncio.run(run())

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("orchestration", "assets", "evaluators", "warehouse")
+PACKAGES = ("orchestration", "assets", "evaluators", "warehouse", "records")
 MAX_LINES = 400
 MAX_ENTRIES = 16
 PEERS = re.compile(r"(^|/)(library/[^/]+|formats|commands|tables|migrations|panels)$")
@@ -39,8 +39,14 @@ class Arrow:
     banned: frozenset[str]
 
 
-# Evaluators and warehouse are independent; nothing imports orchestration or the public API.
+# Records import nothing of ours; evaluators and warehouse are independent; nothing imports
+# orchestration or the public API.
 ARROWS = (
+    Arrow(
+        "records",
+        frozenset({"scoreline", "orchestration", "assets", "evaluators", "warehouse", "dagster"})
+        | {"duckdb", "polars", "litellm"},
+    ),
     Arrow(
         "evaluators",
         frozenset({"scoreline", "orchestration", "assets", "warehouse", "dagster", "duckdb"})
@@ -273,6 +279,7 @@ WRONG: list[tuple[Rule, list[Source], str]] = [
         "warehouse/x.py:2",
     ),
     (arrows, [Source("warehouse/x.py", "from dagster import asset")], "imports dagster"),
+    (arrows, [Source("records/x.py", "from warehouse.errors import Problem")], "records/x.py:1"),
     (
         arrows,
         [Source("assets/x.py", "from orchestration import instance")],

@@ -81,7 +81,9 @@ def test_one_package_is_installed(environment: Path) -> None:
     tops = {row.partition("/")[0] for row in rows if ".dist-info/" not in row}
     assert tops == {"scoreline", ".."}
     assert [row for row in rows if row.startswith("..")] == ["../../../bin/scoreline"]
-    assert not [name for name in ("assets", "evaluators", "warehouse") if (site / name).exists()]
+    assert not [
+        name for name in ("assets", "evaluators", "records", "warehouse") if (site / name).exists()
+    ]
 
 
 def test_the_commands_work_beside_colliding_modules(environment: Path, project: Path) -> None:

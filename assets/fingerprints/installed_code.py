@@ -17,7 +17,7 @@ from warehouse.storage.file_system import cache_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-PACKAGES: Final = ("assets", "evaluators", "orchestration", "warehouse")
+PACKAGES: Final = ("assets", "evaluators", "orchestration", "records", "warehouse")
 
 
 def cached_by_code(name: str, make: Callable[[], Any]) -> Any:

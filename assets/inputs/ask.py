@@ -14,8 +14,8 @@ from assets.engines import WarehouseLedger
 from assets.fingerprints.digests import QUESTIONS, answers_fingerprint, answers_stage
 from evaluators.engines.judge.ledger_judge import LoopThread
 from evaluators.engines.systems.answering import SystemCalls, answer_questions, gather_or_cancel
-from warehouse.formats.readers.error_messages import RecordError
-from warehouse.formats.records.prediction import Prediction
+from records.error_messages import RecordError
+from records.prediction import Prediction
 from warehouse.ledger.ledger import open_ledger
 from warehouse.queries.answers import fetch_questions, replace_answers
 

@@ -17,9 +17,9 @@ from docs.generators import formats as formats_page
 from docs.generators.fields import describe_fields
 from evaluators import catalog
 from orchestration.config import load, schema
+from records.prediction import Prediction
+from records.question import Question
 from warehouse.formats.catalog import formats
-from warehouse.formats.records.prediction import Prediction
-from warehouse.formats.records.question import Question
 from warehouse.schema.tables import TABLES
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import duckdb
 
+from records.prediction import may_be_id
 from warehouse.formats.paths import invalid_name_reason
 from warehouse.formats.readers.field_names import (
     GIVEN_BY,
@@ -18,7 +19,6 @@ from warehouse.formats.readers.field_names import (
     QUESTION_ALIASES,
 )
 from warehouse.formats.readers.files import kind, require_expandable
-from warehouse.formats.records.prediction import may_be_id
 from warehouse.ingest.fast_path_rules import (
     PREDICTION_NAME_RULES,
     PREDICTION_RULES,

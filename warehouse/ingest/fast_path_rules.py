@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 
-from warehouse.formats.readers.limits import MAX_DEPTH
-from warehouse.formats.records.prediction import Prediction, Repeat
-from warehouse.formats.records.question import Question
-from warehouse.formats.records.record import (
+from records.prediction import Prediction, Repeat
+from records.question import Question
+from records.record import (
     CONTROL,
+    ROUNDING,
     Amount,
     Id,
     LogProbability,
@@ -23,13 +23,13 @@ from warehouse.formats.records.record import (
     SliceName,
     Whole,
 )
+from warehouse.formats.readers.limits import MAX_DEPTH
 from warehouse.schema.ddl import literal, quoted
-from warehouse.schema.table import ROUNDING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from warehouse.formats.records.record import Record
+    from records.record import Record
 
 TEXT: Final = frozenset({"VARCHAR"})
 WHOLE: Final = frozenset({"UBIGINT", "BIGINT"})

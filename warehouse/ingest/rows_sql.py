@@ -6,19 +6,18 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from warehouse.formats.records.prediction import Prediction
-from warehouse.formats.records.question import Question
-from warehouse.formats.records.record import SPACES
+from records.prediction import Prediction
+from records.question import Question
+from records.record import ROUNDING, SPACES
 from warehouse.ingest.ranking_sql import retrieved_type, split_retrieved
 from warehouse.schema.ddl import literal, quoted, scan_literal
-from warehouse.schema.table import ROUNDING
 from warehouse.schema.tables import table_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from warehouse.formats.records.record import Record
+    from records.record import Record
 
 
 def _column_types(table: str) -> dict[str, str]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from warehouse.formats.records.prediction import Prediction
-from warehouse.formats.records.question import Question
+from records.prediction import Prediction
+from records.question import Question
 from warehouse.storage.atomic import replace_file
 
 if TYPE_CHECKING:

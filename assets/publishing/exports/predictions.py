@@ -11,7 +11,7 @@ from urllib.parse import quote
 import orjson
 
 from evaluators.engines.systems.answering import prediction_of
-from warehouse.formats.records.prediction import Prediction
+from records.prediction import Prediction
 from warehouse.queries.answers import write_answers
 
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from warehouse.schema.table import ROUNDING, Column, Group, Rule, Table, required, shared
+from records.record import ROUNDING
+from warehouse.schema.table import Column, Group, Rule, Table, required, shared
 
 QUESTIONS = Table(
     name="questions",

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, get_args, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from warehouse.formats.readers.error_messages import RecordError, found, sentences
-from warehouse.schema.table import ROUNDING
+from records.error_messages import RecordError, found, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+
+ROUNDING = 1e-3
+"""How far a probability may exceed 1, and its logarithm 0: models compute with few digits. Metrics
+read such a probability as 1."""
 
 LARGEST_EXACT = 2.0**53
 """Beyond it, not every whole number is a float."""

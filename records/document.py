@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from warehouse.formats.readers.error_messages import RecordError, found
-from warehouse.formats.records.record import Id, Record, integer
+from records.error_messages import RecordError, found
+from records.record import Id, Record, integer
 
 ID_NAMES: Final = ("id", "sid", "sentence_id", "sent_id")
 """The names of a sentence's id; where several are given, they are equal."""

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from warehouse.formats.readers.error_messages import RecordError, found
-from warehouse.formats.records.record import (
+from records.error_messages import RecordError, found
+from records.record import (
     CONTROL,
     Id,
     Name,

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from warehouse.errors import closest_match
-from warehouse.formats.readers.error_messages import RecordError
-from warehouse.formats.records.record import Id, Record
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from records.record import Id, Record
 
 
 def _number_of_verdict(value: object) -> object:
@@ -39,17 +34,3 @@ class Label(Record):
     selection: Literal["random", "uncertain"] | None = None
     stratum: Literal["uncertain", "certain"] | None = None
     stratum_size: Annotated[int, Field(ge=1)] | None = None
-
-    @classmethod
-    def read(cls, row: Mapping[str, Any]) -> Self:
-        """Validate a row; ignore unknown fields, but not misspelt ones.
-
-        Raises:
-            RecordError: As `Record.read`; or an unknown field resembles the name of a missing one.
-        """
-        absent = cls.model_fields.keys() - row.keys()
-        for name in row.keys() - cls.model_fields.keys():
-            meant = closest_match(name, absent)
-            if meant is not None:
-                raise RecordError([f"unknown field {name!r}; did you mean {meant!r}?"])
-        return super().read(row)

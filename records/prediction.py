@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Final, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from warehouse.formats.records.record import (
+from records.record import (
     SPACES,
     Amount,
     Finite,

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from records import fields
 from records.error_messages import RecordError, found
 from records.record import (
     CONTROL,
@@ -34,8 +35,8 @@ def _position_of_letter(value: object) -> object:
 class Rubric(Record):
     """How to score an answer; other fields of a rubric are kept."""
 
-    description: str | None = None
-    scale: dict[str, str] | None = None
+    description: str | None = fields.gold("What a good answer is.")
+    scale: dict[str, str] | None = fields.gold("A text for each score.")
 
 
 def _rubric(value: dict[str, Any]) -> dict[str, Any]:
@@ -58,44 +59,50 @@ def invalid_tag_reason(tag: str, value: object) -> str | None:
 
 
 class Question(Record):
-    """One test case with its expected answers.
+    """One test case with its expected answers."""
 
-    Attributes:
-        question_id: The id of the question, to which predictions refer.
-        question: The text of the question.
-        expected_answer: The expected answer, or a list of alternatives, any of which is correct.
-        expected_parts: The parts of a correct answer, each with its alternative spellings.
-        expected_label: The expected class.
-        doc_id: The document that the question is about; sentence ids refer to it.
-        gold_doc_ids: The relevant documents.
-        gold_relevance: Relevance grades by document id; a document is relevant from grade 1 on.
-        gold_sentence_ids: The sentences with the evidence.
-        rubric: How to score an answer: `description`, and `scale` with a text for each score.
-        constraints: Tokens that an answer must contain, as in the evaluator `tokens_presence`.
-        choices: The options of a multiple-choice question.
-        correct_choice: The correct option: its position from 0, or its letter.
-        scenario: The ability of RGB that the question tests; all of them if it is not given.
-        noise_ratio: The share of irrelevant passages in the context.
-        counterfactual_answer: The wrong answer in the passages, if there is one.
-        perturbs: The question of which this one is a variant.
-        perturbation: The kind of variant.
-        cluster: Questions of one cluster are not independent and count as one for intervals.
-        tags: Texts or numbers by name, which define slices.
-        extra: All unknown fields, unchanged.
-    """
-
-    question_id: Id
-    question: str | None = None
-    expected_answer: Texts | None = None
-    expected_parts: list[Texts] | None = None
-    expected_label: SliceName | None = None
-    doc_id: Id | None = None
-    gold_doc_ids: list[Id] | None = None
-    gold_relevance: dict[Id, Whole] | None = None
-    gold_sentence_ids: list[Id] | None = None
-    rubric: Annotated[dict[str, Any], AfterValidator(_rubric)] | None = None
-    constraints: list[Any] | None = None
-    choices: list[Name] | None = None
+    question_id: Id = fields.identity("The question's id, unique in its benchmark.", ...)
+    question: str | None = fields.given("The question's text.")
+    expected_answer: Texts | None = fields.gold(
+        "The expected answer, or a list of alternatives, any of which is correct.",
+        title="Expected answers",
+        column="expected_answers",
+        stored_meaning="The expected answers, any of which is correct; null when unknown.",
+    )
+    expected_parts: list[Texts] | None = fields.gold(
+        "The parts that a correct answer must contain, each with alternative spellings; null when "
+        "there are none.",
+        title="The answer must contain",
+    )
+    expected_label: SliceName | None = fields.gold("The expected class, for classification.")
+    doc_id: Id | None = fields.given(
+        "The document that the question was written about; sentence ids refer to it.",
+        title="Document of the question",
+    )
+    gold_doc_ids: list[Id] | None = fields.gold(
+        "The relevant documents (those of grade 1 and above if grades are given); null when "
+        "relevance is unknown.",
+        title="Documents with the evidence",
+    )
+    gold_relevance: dict[Id, Whole] | None = fields.gold(
+        "Relevance grades by document id; a document is relevant from grade 1 on.",
+        title="Graded documents",
+        stored=[{"doc_id": "VARCHAR", "grade": "INTEGER"}],
+        stored_meaning="The judged documents with their relevance grades; 0 is not relevant.",
+    )
+    gold_sentence_ids: list[Id] | None = fields.gold(
+        "The sentences of `doc_id` that hold the evidence; null when unknown.",
+        title="Sentences with the evidence",
+    )
+    rubric: Annotated[dict[str, Any], AfterValidator(_rubric)] | None = fields.gold(
+        "How to score an answer: `description`, and `scale` with a text for each score."
+    )
+    constraints: list[Any] | None = fields.gold(
+        "Tokens that an answer must or must not contain, as in the evaluator `tokens_presence`."
+    )
+    choices: list[Name] | None = fields.given(
+        "The options of a multiple-choice question.", title="Options"
+    )
     correct_choice: (
         Annotated[
             int,
@@ -103,7 +110,11 @@ class Question(Record):
             Field(ge=0, le=2**31 - 1),
         ]
         | None
-    ) = None
+    ) = fields.gold(
+        "The correct option: its position from 0, or its letter.",
+        title="Correct option, from 0",
+        stored_meaning="The position of the correct option, from 0.",
+    )
     scenario: (
         Literal[
             "noise_robustness",
@@ -112,14 +123,25 @@ class Question(Record):
             "counterfactual_robustness",
         ]
         | None
-    ) = None
-    noise_ratio: Share | None = None
-    counterfactual_answer: str | None = None
-    perturbs: Id | None = None
-    perturbation: SliceName | None = None
-    cluster: Id | None = None
-    tags: dict[str, Any] | None = None
-    extra: dict[str, Any] | None = None
+    ) = fields.given("The ability of RGB that the question tests; all of them if it is not given.")
+    noise_ratio: Share | None = fields.given(
+        "The share of irrelevant passages in the context, from 0 to 1."
+    )
+    counterfactual_answer: str | None = fields.gold(
+        "The wrong answer that the passages contain, if there is one.",
+        title="False answer of the passages",
+    )
+    perturbs: Id | None = fields.given("The id of the question of which this one is a variant.")
+    perturbation: SliceName | None = fields.given(
+        "The kind of variant, such as `typo` or `paraphrase`."
+    )
+    cluster: Id | None = fields.gold(
+        "Questions of one cluster are not independent and count as one for intervals."
+    )
+    tags: dict[str, Any] | None = fields.given(
+        "Texts or numbers by name, which define slices.", stored="MAP(VARCHAR, VARCHAR)"
+    )
+    extra: dict[str, Any] | None = fields.given("All unknown fields, unchanged.")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -174,7 +174,7 @@ def test_an_undocumented_key_is_named() -> None:
         one: int = 1
         other: list[list[int]] = Field(default_factory=list)
 
-    with pytest.raises(LookupError, match="Some: the docstring says nothing about 'other'"):
+    with pytest.raises(LookupError, match="Some: nothing describes 'other'"):
         describe_fields(Some)
 
 

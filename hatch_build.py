@@ -1,9 +1,9 @@
 """Build hooks: the wheel holds one import package, `scoreline`, and a README with absolute links.
 
-In the repository `orchestration`, `assets`, `evaluators`, `systems`, `calls` and `warehouse` are
-packages of their own, so that editors, type checkers and people find a module by its path. In
-site-packages such names would collide with those of other projects. While the wheel is built, these
-packages therefore move below `scoreline`, and every import moves with them, line for line.
+In the repository `orchestration`, `assets`, `evaluators`, `systems`, `calls`, `warehouse` and
+`records` are packages of their own, so that editors, type checkers and people find a module by its
+path. In site-packages such names would collide with those of other projects. While the wheel is
+built, they therefore move below `scoreline`, and every import moves with them, line for line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-PACKAGES = ("orchestration", "assets", "evaluators", "systems", "calls", "warehouse")
+PACKAGES = ("orchestration", "assets", "evaluators", "systems", "calls", "warehouse", "records")
 IMPORT = re.compile(rf"^(\s*)from ({'|'.join(PACKAGES)})(?=[. ])", re.MULTILINE)
 
 

@@ -15,7 +15,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from warehouse.formats.records.record import CONTROL
+from records.record import CONTROL
 from warehouse.storage.memory import THREAD_BYTES, parse_memory
 
 Text = Annotated[str, StringConstraints(strict=True, min_length=1, strip_whitespace=True)]

@@ -2,74 +2,85 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import polars as pl
 
+from records.columns import stored_columns
+from records.prediction import Prediction
+from records.question import Question
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from polars.datatypes import DataType, DataTypeClass
+
+    from records.columns import StoredColumn
+    from records.fields import Shape
+    from records.record import Record
 
 
 KEYS = ("benchmark", "system", "question_id")
 """The columns that identify a sample."""
 
-_TEXTS = pl.List(pl.String)
+_TYPES: Mapping[str, DataTypeClass] = {
+    "VARCHAR": pl.String,
+    "JSON": pl.String,
+    "MAP(VARCHAR, VARCHAR)": pl.String,
+    "BOOLEAN": pl.Boolean,
+    "INTEGER": pl.Int32,
+    "BIGINT": pl.Int64,
+    "DOUBLE": pl.Float64,
+}
+"""The Polars types of scalar shapes; a mapping is a JSON object as text."""
+
+
+def _type(shape: Shape) -> DataType | DataTypeClass:
+    match shape:
+        case str():
+            return _TYPES[shape]
+        case list():
+            return pl.List(_type(shape[0]))
+        case _:
+            return pl.Struct({name: _type(each) for name, each in shape.items()})
+
+
+def _columns(record: type[Record]) -> Iterator[StoredColumn]:
+    """Yield the columns of a record, without those that identify it."""
+    return (each for each in stored_columns(record).values() if each.role != "identity")
+
+
+COLUMNS: Mapping[str, StoredColumn] = MappingProxyType(
+    {each.name: each for record in (Prediction, Question) for each in _columns(record)}
+)
+"""The columns that store a question or an answer."""
+
+_DOCUMENT = pl.List(pl.Struct({"sentence_id": pl.String, "text": pl.String}))
+_OPPONENTS = pl.List(pl.Struct({"system": pl.String, "answer": pl.String}))
 
 SAMPLE_COLUMNS: Mapping[str, DataType | DataTypeClass] = MappingProxyType(
     {
-        "benchmark": pl.String,
-        "system": pl.String,
-        "question_id": pl.String,
-        "question": pl.String,
-        "expected_answers": _TEXTS,
-        "expected_parts": pl.List(_TEXTS),
-        "expected_label": pl.String,
-        "doc_id": pl.String,
-        "gold_doc_ids": _TEXTS,
-        "gold_relevance": pl.List(pl.Struct({"doc_id": pl.String, "grade": pl.Int32})),
-        "gold_sentence_ids": _TEXTS,
-        "rubric": pl.String,
-        "constraints": pl.String,
-        "choices": _TEXTS,
-        "correct_choice": pl.Int32,
-        "scenario": pl.String,
-        "noise_ratio": pl.Float64,
-        "counterfactual_answer": pl.String,
-        "perturbs": pl.String,
-        "perturbation": pl.String,
-        "cluster": pl.String,
-        "tags": pl.String,
-        "extra": pl.String,
-        "document_sentences": pl.List(pl.Struct({"sentence_id": pl.String, "text": pl.String})),
-        "opponents": pl.List(pl.Struct({"system": pl.String, "answer": pl.String})),
-        "answer": pl.String,
-        "contexts": _TEXTS,
-        "retrieved_doc_ids": _TEXTS,
-        "cited_sentence_ids": _TEXTS,
-        "choice_logprobs": pl.List(pl.Float64),
-        "label": pl.String,
-        "latency_s": pl.Float64,
-        "cost_usd": pl.Float64,
-        "error": pl.String,
+        **dict.fromkeys(KEYS, pl.String),
+        **{each.name: _type(each.shape) for each in _columns(Question)},
+        "document_sentences": _DOCUMENT,
+        "opponents": _OPPONENTS,
+        **{each.name: _type(each.shape) for each in _columns(Prediction)},
     }
 )
 """Every column that an evaluator may read, with its Polars type."""
 
-ANSWER_COLUMNS = frozenset(
-    {
-        "answer",
-        "contexts",
-        "retrieved_doc_ids",
-        "cited_sentence_ids",
-        "choice_logprobs",
-        "label",
-    }
-)
+ANSWER_COLUMNS = frozenset(each.name for each in _columns(Prediction) if each.role == "answer")
 """What a system answers. Scoring empties these columns where the system failed (`error`)."""
+
+
+def empty_value(column: str) -> str | list[Any] | None:
+    """Return what a column of answers holds where there is no answer."""
+    shape = COLUMNS[column].shape
+    if shape == "VARCHAR":
+        return ""
+    return [] if isinstance(shape, list) else None
 
 
 class Sentence(TypedDict):
@@ -103,7 +114,8 @@ class Sample:
     text. `document_sentences` belong to the document `doc_id`; they are None if
     that document is unknown. `opponents` are the systems that an evaluator compares this one with
     on this question; they are None if no other system answered it. `repeat` numbers several
-    answers to the question from 0.
+    answers to the question from 0. Attributes are declared for type checkers; a column without one
+    is in `others`, and is read like an attribute.
     """
 
     benchmark: str
@@ -134,6 +146,8 @@ class Sample:
     answer: str | None = None
     contexts: Sequence[str] | None = None
     retrieved_doc_ids: Sequence[str] | None = None
+    retrieved_chunk_ids: Sequence[str] | None = None
+    retrieved_scores: Sequence[float] | None = None
     cited_sentence_ids: Sequence[str] | None = None
     choice_logprobs: Sequence[float] | None = None
     label: str | None = None
@@ -141,36 +155,40 @@ class Sample:
     cost_usd: float | None = None
     error: str | None = None
     repeat: int = 0
+    others: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Self:
-        """Make a sample from a row of a frame; other columns are ignored."""
-        return cls(**{name: row[name] for name in _FIELDS if name in row})
+        """Make a sample from a row of a frame; columns that samples do not have are ignored."""
+        others = {name: row[name] for name in _OTHERS if name in row}
+        return cls(**{name: row[name] for name in _FIELDS if name in row}, others=others)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a column without an attribute of its own."""
+        if name in _OTHERS:
+            return self.others.get(name)
+        raise AttributeError(f"a sample has no column {name!r}", name=name, obj=self)
 
 
-_FIELDS = tuple(field.name for field in fields(Sample))
-
-
-_INPUT_FIELDS: Mapping[str, tuple[str, ...]] = {
-    "expected_answers": ("expected_answer",),
-    "document_sentences": ("sentences", "text"),
-    "opponents": ("answer",),
-    "contexts": ("contexts", "retrieved"),
-    "retrieved_doc_ids": ("retrieved",),
-    "choice_logprobs": ("choice_logprobs", "choice_probs"),
-}
-"""The input fields that can fill a column, if they are not named like it; any of them is enough."""
-
-_PREDICTED = ANSWER_COLUMNS | {"system", "opponents", "latency_s", "cost_usd", "error"}
+_FIELDS = tuple(each.name for each in fields(Sample) if each.name != "others")
+_OTHERS = tuple(name for name in SAMPLE_COLUMNS if name not in _FIELDS)
 
 
 def input_fields(column: str) -> tuple[str, ...]:
     """Return the input fields that can fill a sample column; any of them is enough."""
-    return _INPUT_FIELDS.get(column, (column,))
+    if column == "document_sentences":
+        return ("sentences", "text")
+    if column == "opponents":
+        return ("answer",)
+    return COLUMNS[column].fields if column in COLUMNS else (column,)
 
 
 def input_file(column: str) -> str:
     """Return which files have these fields: `questions`, `predictions` or `documents`."""
     if column == "document_sentences":
         return "documents"
-    return "predictions" if column in _PREDICTED else "questions"
+    if column in {"opponents", "system"} or (
+        column in stored_columns(Prediction) and column not in stored_columns(Question)
+    ):
+        return "predictions"
+    return "questions"

@@ -19,7 +19,7 @@ from evaluators.flows.scheduler import OPEN_FLOWS, Scheduler
 from evaluators.kinds.pairwise import grade_strengths, pair_answers
 from evaluators.metric import rounding_error
 from evaluators.outcome import Graded, Status, TargetError, Undefined, Unscored, as_graded
-from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS
+from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS, empty_value
 from evaluators.score_grid import IS_FAILED, ScoreGrid, pack, unscored_columns
 from evaluators.text.references import NON_BLANK
 
@@ -335,10 +335,7 @@ def _blank_failed_answers(samples: pl.DataFrame) -> pl.DataFrame:
     if samples["error"].null_count() == samples.height:
         return samples
     given = [name for name in samples.columns if name in ANSWER_COLUMNS]
-    empty = {
-        name: pl.lit("" if SAMPLE_COLUMNS[name] == pl.String else [], dtype=SAMPLE_COLUMNS[name])
-        for name in given
-    }
+    empty = {name: pl.lit(empty_value(name), dtype=SAMPLE_COLUMNS[name]) for name in given}
     return samples.with_columns(
         pl.when(pl.col("error").is_not_null() & pl.col(name).is_not_null())
         .then(empty[name])

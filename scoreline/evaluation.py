@@ -17,10 +17,10 @@ from uuid import uuid4
 from orchestration.config.load import build_settings
 from orchestration.config.yaml_document import Document
 from orchestration.doctor.config_lint import lint_benchmarks
+from records.error_messages import found
 from scoreline.errors import ScorelineError, converted_errors
 from scoreline.inputs import InputFolder, is_path
 from scoreline.results import Results
-from warehouse.formats.readers.error_messages import found
 from warehouse.publish.snapshot import Snapshot
 
 if TYPE_CHECKING:

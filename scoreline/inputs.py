@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import polars as pl
 
+from records.document import Document
+from records.error_messages import RecordError
+from records.prediction import Prediction
+from records.question import Question
 from scoreline.text_ids import TextIds
 from warehouse.errors import InputError, Problem
 from warehouse.formats.columns import Columns
 from warehouse.formats.paths import expand
-from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.readers.field_names import (
     PREDICTION_ALIASES,
     QUESTION_ALIASES,
     FieldNames,
 )
-from warehouse.formats.records.document import Document
-from warehouse.formats.records.prediction import Prediction
-from warehouse.formats.records.question import Question
 from warehouse.ingest.load import alias_notes
 from warehouse.ingest.plan import BenchmarkFiles
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from warehouse.formats.readers.error_messages import RecordError, found
-from warehouse.formats.records.question import Question
+from records.error_messages import RecordError, found
+from records.question import Question
 from warehouse.ingest.question_texts import NEEDS_ID
 
 if TYPE_CHECKING:

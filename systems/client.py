@@ -8,25 +8,22 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from evaluators.errors import EvaluatorError
+from records.prediction import Prediction
+from records.question import Question
+from records.record import fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
-GOLD_FIELDS: Final = frozenset(
-    {
-        *("expected_answer", "expected_parts", "expected_label", "correct_choice"),
-        *("gold_doc_ids", "gold_relevance", "gold_sentence_ids"),
-        *("rubric", "constraints", "counterfactual_answer", "cluster"),
-    }
-)
+GOLD_FIELDS: Final = frozenset(fields_of(Question, "gold"))
 """Fields of a question that say what is right. An answer does not depend on them: a corrected
 expected answer is no reason to ask again."""
 
-ANSWER_FIELDS: Final = (
-    *("answer", "contexts", "retrieved", "cited_sentence_ids", "choice_logprobs", "choice_probs"),
-    *("label", "latency_s", "cost_usd", "error", "extra"),
-)
+ANSWER_FIELDS: Final = fields_of(Prediction, "answer", "measured")
 """The fields of a prediction that a system may return."""
+
+_REQUIRED_FIELDS: Final = fields_of(Prediction, "answer")
+"""Those of which it returns at least one."""
 
 MAX_TOKENS: Final = 10**12
 
@@ -210,9 +207,9 @@ def as_answer(returned: object) -> Answer:
             )
     if has_error(returned.get("error")):
         raise ReturnedError(_one_line(str(returned["error"])))
-    if all(returned.get(name) is None for name in ANSWER_FIELDS[:7]):
+    if all(returned.get(name) is None for name in _REQUIRED_FIELDS):
         raise WrongShape(
-            f"expected at least one of {', '.join(ANSWER_FIELDS[:7])}, found {_short(returned)}"
+            f"expected at least one of {', '.join(_REQUIRED_FIELDS)}, found {_short(returned)}"
         )
     usage = {name: whole_number(returned.get(name)) for name in USAGE_FIELDS}
     for name, count in usage.items():

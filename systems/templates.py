@@ -14,18 +14,14 @@ from jinja2 import TemplateError, TemplateSyntaxError, Undefined, meta, nodes
 from jinja2.exceptions import SecurityError
 
 from evaluators.errors import did_you_mean
+from records.question import Question
 from systems.client import SystemRefused
 from systems.sandbox import Sandbox, check_length
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-QUESTION_FIELDS: Final = (
-    *("question_id", "question", "expected_answer", "expected_parts", "expected_label", "doc_id"),
-    *("gold_doc_ids", "gold_relevance", "gold_sentence_ids", "rubric", "constraints", "choices"),
-    *("correct_choice", "scenario", "noise_ratio", "counterfactual_answer", "perturbs"),
-    *("perturbation", "cluster", "tags", "extra"),
-)
+QUESTION_FIELDS: Final = tuple(Question.model_fields)
 """The names that a template may use."""
 
 _MAPPINGS = ("tags", "extra")

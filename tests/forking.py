@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import assets
+import records
 from evaluators import library, statistics
 from orchestration import cli
 from warehouse import formats
-from warehouse.formats import records
 
 LIBRARIES = (
     *("alembic.config", "altair", "duckdb", "pandas", "polars", "scipy.special"),

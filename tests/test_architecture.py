@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("orchestration", "assets", "evaluators", "systems", "calls", "warehouse")
+PACKAGES = ("orchestration", "assets", "evaluators", "systems", "calls", "warehouse", "records")
 MAX_LINES = 400
 MAX_ENTRIES = 16
 PEERS = re.compile(r"(^|/)(library/[^/]+|formats|commands|tables|migrations|panels)$")
@@ -67,9 +67,14 @@ SYSTEMS_MAY_IMPORT = frozenset(
 _UPPER = frozenset({"scoreline", "orchestration", "assets"})
 _STORAGE = frozenset({"warehouse", "dagster", "duckdb", "great_expectations"})
 
-# Evaluators, systems and warehouse are independent, but for the local models that evaluators and
-# systems share; calls know none of them, and nothing imports orchestration or the public API.
+# Records import nothing of ours. Evaluators, systems and warehouse are independent, but for the
+# local models that evaluators and systems share; calls know none of them, and nothing imports
+# orchestration or the public API.
 ARROWS = (
+    Arrow(
+        "records",
+        _UPPER | _STORAGE | {"evaluators", "systems", "calls", "polars", "litellm"},
+    ),
     Arrow("evaluators", _UPPER | _STORAGE | {"systems"}),
     Arrow("systems", _UPPER | _STORAGE | {"evaluators"}, allowed=SYSTEMS_MAY_IMPORT),
     Arrow("calls", _UPPER | _STORAGE | {"evaluators", "systems"}),
@@ -302,6 +307,7 @@ WRONG: list[tuple[Rule, list[Source], str]] = [
     (arrows, [Source("calls/x.py", "from warehouse.store import Warehouse")], "calls/x.py:1"),
     (arrows, [Source("systems/x.py", "from evaluators.metric import Metric")], "systems/x.py:1"),
     (arrows, [Source("evaluators/x.py", "from systems.client import Answer")], "evaluators/x.py:1"),
+    (arrows, [Source("records/x.py", "from warehouse.errors import Problem")], "records/x.py:1"),
     (
         arrows,
         [Source("assets/x.py", "from orchestration import instance")],

@@ -17,7 +17,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-PACKAGES = ("orchestration", "assets", "evaluators", "systems", "calls", "warehouse")
+PACKAGES = ("orchestration", "assets", "evaluators", "systems", "calls", "warehouse", "records")
 TARGETS = ("demo", "test", "lint", "types", "bench", "docs", "dev", "help")
 HEAVY_EXTRAS = {"base": ("models", "lake", "bench"), "dev": ("models", "bench")}
 

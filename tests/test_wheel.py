@@ -81,7 +81,7 @@ def test_one_package_is_installed(environment: Path) -> None:
     tops = {row.partition("/")[0] for row in rows if ".dist-info/" not in row}
     assert tops == {"scoreline", ".."}
     assert [row for row in rows if row.startswith("..")] == ["../../../bin/scoreline"]
-    below = ("assets", "evaluators", "systems", "calls", "warehouse")
+    below = ("assets", "evaluators", "systems", "calls", "warehouse", "records")
     assert not [name for name in below if (site / name).exists()]
 
 

@@ -17,7 +17,9 @@ from warehouse.storage.file_system import cache_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-PACKAGES: Final = ("assets", "calls", "evaluators", "orchestration", "systems", "warehouse")
+PACKAGES: Final = (
+    *("assets", "calls", "evaluators", "orchestration", "records", "systems", "warehouse"),
+)
 
 
 def cached_by_code(name: str, make: Callable[[], Any]) -> Any:

@@ -13,9 +13,9 @@ import orjson
 from assets.engines import WarehouseLedger
 from assets.fingerprints.digests import QUESTIONS, answers_fingerprint, answers_stage
 from evaluators.engines.judge.ledger_judge import LoopThread
+from records.error_messages import RecordError
+from records.prediction import Prediction
 from systems.answering import SystemCalls, answer_questions, gather_or_cancel
-from warehouse.formats.readers.error_messages import RecordError
-from warehouse.formats.records.prediction import Prediction
 from warehouse.ledger.open import open_ledger
 from warehouse.queries.answers import fetch_questions, replace_answers
 

@@ -34,7 +34,7 @@ class FieldDoc:
         kind: Its type in words.
         required: Whether it is required.
         default: Its default, as a JSON value.
-        meaning: Its text under `Attributes:` in the docstring of the model.
+        meaning: Its description, or its text under `Attributes:` in the docstring of the model.
         part: The name of the model of its values, if these are mappings.
     """
 
@@ -50,20 +50,21 @@ def describe_fields(model: type[BaseModel]) -> list[FieldDoc]:
     """Return the fields of a model in order.
 
     Raises:
-        LookupError: The docstring of the model does not describe a field.
+        LookupError: A field has neither a description nor a text in the docstring of the model.
     """
     schema = model.model_json_schema()
     texts = _meanings(model)
     required = schema.get("required", [])
     found = []
     for name, spec in schema["properties"].items():
-        if name not in texts:
-            raise LookupError(f"{model.__name__}: the docstring says nothing about {name!r}")
+        meaning = spec.get("description") or texts.get(name)
+        if meaning is None:
+            raise LookupError(f"{model.__name__}: nothing describes {name!r}")
         kind, part = _kind(spec)
         default = spec.get("default")
         if part is not None and isinstance(default, dict):
             default = None
-        found.append(FieldDoc(name, kind, name in required, default, texts[name], part))
+        found.append(FieldDoc(name, kind, name in required, default, meaning, part))
     return found
 
 

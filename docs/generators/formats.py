@@ -6,16 +6,16 @@ import re
 from typing import TYPE_CHECKING
 
 from docs.generators.fields import cell, describe_fields
+from records.document import Document
+from records.prediction import Prediction, Retrieved
+from records.question import Question
 from warehouse.formats.catalog import formats
-from warehouse.formats.records.document import Document
-from warehouse.formats.records.prediction import Prediction, Retrieved
-from warehouse.formats.records.question import Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from records.record import Record
     from warehouse.formats.format import Format
-    from warehouse.formats.records.record import Record
 
 _PART = re.compile(r"(<!-- (\w+): written by .*? -->\n).*?(<!-- end -->)", re.DOTALL)
 _QUESTIONS = {"files": "yes", "predictions": "no: in the prediction files", "both": "yes"}

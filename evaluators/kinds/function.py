@@ -12,6 +12,7 @@ from evaluators.kinds.own import code_digest
 from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined, Unscored
+from evaluators.sample import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,15 +24,13 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "question": ("question",),
     "answer": ("answer",),
     "expected_answer": ("expected_answers",),
-    "expected_answers": ("expected_answers",),
-    "contexts": ("contexts",),
     "retrieved": ("retrieved_doc_ids", "contexts"),
-    "label": ("label",),
-    "expected_label": ("expected_label",),
-    "tags": ("tags",),
-    "extra": ("extra",),
+    **{name: (name,) for name in COLUMNS if name != "error"},
 }
 """The columns of a sample behind each field that a function may take."""
+
+_JSON = frozenset(name for name, each in COLUMNS.items() if each.is_json) | {"tags"}
+"""Columns that hold JSON as text."""
 
 _NEVER_MISSING = frozenset({"tags", "extra", "retrieved"})
 """Fields that are empty where nothing is given."""
@@ -69,9 +68,10 @@ def metric(
 ) -> Any:
     """Make an evaluator of a function, with one metric of the same name.
 
-    The parameters of the function name fields: question, answer, expected_answer (the first one),
-    expected_answers, contexts, retrieved, label, expected_label, tags, extra. A sample without a
-    field is not applicable, unless its parameter has a default. The function returns a number, a
+    The parameters of the function name fields of questions and predictions, such as question,
+    answer, expected_answer (the first one), expected_answers (all), contexts, retrieved, label,
+    expected_label, tags and extra. A sample without a field is not applicable, unless its parameter
+    has a default. The function returns a number, a
     bool (pass or fail) or None (undefined). Annotated with `-> bool`, it also has pass rates of
     several answers to a question. Its docstring begins with what the metric means.
 
@@ -172,7 +172,8 @@ def _value(field: str, sample: Sample) -> Any:
         case "tags" | "extra":
             return json.loads(getattr(sample, field) or "{}")
         case _:
-            return getattr(sample, field)
+            value = getattr(sample, field)
+            return json.loads(value) if field in _JSON and value is not None else value
 
 
 def _retrieved(sample: Sample) -> list[dict[str, Any]]:

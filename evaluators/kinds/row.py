@@ -16,7 +16,7 @@ from evaluators.errors import BrokenPromise, EvaluatorError
 from evaluators.evaluator import Evaluator
 from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.outcome import Graded, Scores, TargetError, Undefined, Unscored, as_graded
-from evaluators.sample import Sample
+from evaluators.sample import KEYS, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +64,7 @@ class RowEvaluator(Evaluator):
         order = self._order(distinct)
         rows = []
         for row in distinct[order].iter_rows(named=True):
-            sample = Sample(benchmark="", system="", question_id="", **row)
+            sample = Sample.of({**dict.fromkeys(KEYS, ""), **row})
             if sample.error is None:
                 result = self._attempt(sample)
             else:

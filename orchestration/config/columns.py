@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from orchestration.config.error_messages import describe_unknown
 from orchestration.config.schema import DEFAULT
+from records.document import Document
+from records.prediction import Prediction
+from records.question import Question
 from warehouse.formats.catalog import formats
 from warehouse.formats.columns import Columns, Scaled, field_of
 from warehouse.formats.missing_answers import Meaning, MissingAnswers
 from warehouse.formats.readers.tabular import Shape
-from warehouse.formats.records.document import Document
-from warehouse.formats.records.prediction import Prediction
-from warehouse.formats.records.question import Question
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -34,7 +34,7 @@ from assets.config_types import (
 from assets.project import Alerts, Automation, BenchmarkGate, Drift, Execution, Gate
 from orchestration.config.judge.schema import Judge  # noqa: TC001 - pydantic reads it
 from orchestration.config.system_schema import SystemKeys  # noqa: TC001 - pydantic reads it
-from warehouse.formats.records.prediction import MAX_REPEAT
+from records.prediction import MAX_REPEAT
 
 
 class Models(ConfigModel):

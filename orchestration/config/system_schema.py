@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, WithJsonSchema
+from pydantic import Discriminator, Field, Tag, WithJsonSchema, create_model
 
 from assets.config_types import (
     ApiBase,
@@ -16,25 +16,39 @@ from assets.config_types import (
     Url,
     UsDollars,
 )
+from records.prediction import Prediction, Retrieved
+from systems.client import ANSWER_FIELDS
 from systems.tasks.rgb_questions import SCENARIOS, SOURCE_SEED, Scenario
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-class RetrievedKeys(ConfigModel):
-    """Where an HTTP service's answer has which field of retrieved items.
+    from records.record import Record
 
-    Attributes:
-        doc_id: The JSONPath of the documents.
-        chunk_id: The JSONPath of the chunks.
-        rank: The JSONPath of the ranks.
-        score: The JSONPath of the retriever's scores.
-        text: The JSONPath of the texts.
-    """
 
-    doc_id: Text | None = None
-    chunk_id: Text | None = None
-    rank: Text | None = None
-    score: Text | None = None
-    text: Text | None = None
+def _paths(record: type[Record], names: Iterable[str]) -> dict[str, Any]:
+    """Return keys for the JSONPaths of some fields of a record."""
+    return {
+        name: (Text | None, Field(None, description=f"The JSONPath: {_meaning(record, name)}"))
+        for name in names
+    }
+
+
+def _meaning(record: type[Record], name: str) -> str:
+    meaning = record.declared()[name].meaning
+    return meaning[:1].lower() + meaning[1:]
+
+
+if TYPE_CHECKING:
+    RetrievedKeys = ConfigModel
+else:
+    RetrievedKeys = create_model(
+        "RetrievedKeys",
+        __base__=ConfigModel,
+        __module__=__name__,
+        __doc__="Where an HTTP service's answer has which field of retrieved items.",
+        **_paths(Retrieved, Retrieved.model_fields),
+    )
 
 
 def _is_mapping(value: object) -> str:
@@ -48,8 +62,8 @@ _Retrieved = Annotated[
 ]
 
 
-class HttpKeys(ConfigModel):
-    """The request to an HTTP service, and where its answer has which field.
+class HttpRequestKeys(ConfigModel):
+    """The request to an HTTP service.
 
     Attributes:
         url: The address. `${NAME}` in it and in headers stands for an environment variable.
@@ -62,18 +76,6 @@ class HttpKeys(ConfigModel):
         stream: Instead of `answer`, for services that stream server-sent events: the JSONPath of
             the next part of the answer in the JSON of each event. The other paths are then about
             the list of all events.
-        contexts: The JSONPath of the retrieved passages.
-        retrieved: The JSONPath of the retrieved items, or of each of their fields: `{doc_id:
-            "$.sources[*].id", text: "$.sources[*].text"}`.
-        cited_sentence_ids: The JSONPath of the cited sentences.
-        choice_logprobs: The JSONPath of the options' log-probabilities.
-        choice_probs: The JSONPath of the options' probabilities.
-        label: The JSONPath of the class.
-        error: The JSONPath of an error; where it finds something, the system has failed.
-        cost_usd: The JSONPath of the cost in US dollars.
-        latency_s: The JSONPath of the latency in seconds; measured unless given.
-        tokens_in: The JSONPath of the number of input tokens.
-        tokens_out: The JSONPath of the number of output tokens.
         max_reply_mb: The largest size of a reply, in megabytes.
     """
 
@@ -83,18 +85,33 @@ class HttpKeys(ConfigModel):
     body: dict[str, Any] | list[Any] | str | None = None
     answer: Text | None = None
     stream: Text | None = None
-    contexts: Text | None = None
-    retrieved: _Retrieved | None = None
-    cited_sentence_ids: Text | None = None
-    choice_logprobs: Text | None = None
-    choice_probs: Text | None = None
-    label: Text | None = None
-    error: Text | None = None
-    cost_usd: Text | None = None
-    latency_s: Text | None = None
-    tokens_in: Text | None = None
-    tokens_out: Text | None = None
     max_reply_mb: Annotated[Number, Field(gt=0)] = 16.0
+
+
+_PATHS = {
+    **_paths(Prediction, (name for name in ANSWER_FIELDS if name not in ("answer", "extra"))),
+    "retrieved": (
+        _Retrieved | None,
+        Field(
+            None,
+            description="The JSONPath of the retrieved items, or of each of their fields: "
+            '`{doc_id: "$.sources[*].id", text: "$.sources[*].text"}`.',
+        ),
+    ),
+    "tokens_in": (Text | None, Field(None, description="The JSONPath: the input tokens.")),
+    "tokens_out": (Text | None, Field(None, description="The JSONPath: the output tokens.")),
+}
+
+if TYPE_CHECKING:
+    HttpKeys = HttpRequestKeys
+else:
+    HttpKeys = create_model(
+        "HttpKeys",
+        __base__=HttpRequestKeys,
+        __module__=__name__,
+        __doc__="The request to an HTTP service, and where its answer has which field.",
+        **_PATHS,
+    )
 
 
 class McqaKeys(ConfigModel):

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from evaluators.engines.judge.settings import SKIPPED
 from evaluators.errors import did_you_mean
 from orchestration.published import open_copy
+from records.prediction import Prediction
+from records.question import Question
 from warehouse.formats.readers.field_names import QUESTION_ALIASES
-from warehouse.formats.records.prediction import Prediction
-from warehouse.formats.records.question import Question
 from warehouse.formats.test_sets import GENERATED
 from warehouse.queries.benchmarks import MAX_SAMPLES, fill_in, split_benchmarks
 from warehouse.queries.score_matrices import sliced_questions
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from assets.project import Benchmark, Project
-    from warehouse.formats.records.record import Record
+    from records.record import Record
     from warehouse.queries.benchmarks import Source
 
 OF_ANSWERS = ("bounded_choices", "choice_logprobs_by_order", "finish_reason")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, get_origin
 
 from evaluators.errors import did_you_mean
+from records.prediction import Prediction, Retrieved
+from records.shapes import plain
 from systems.client import (
     ANSWER_FIELDS,
     USAGE_FIELDS,
@@ -19,18 +21,31 @@ if TYPE_CHECKING:
 
     from jsonpath import JSONPath
 
-RETRIEVED_FIELDS: Final = ("doc_id", "chunk_id", "rank", "score", "text")
+RETRIEVED_FIELDS: Final = tuple(Retrieved.model_fields)
 """`retrieved.text: $.hits[*].content` reads one field of what was retrieved."""
 
-_LISTS: Final = frozenset(
-    {"contexts", "retrieved", "cited_sentence_ids", "choice_logprobs", "choice_probs"}
-)
-_TYPES: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
-    **dict.fromkeys(("answer", "label"), ((str,), "a text")),
-    **dict.fromkeys(("latency_s", "cost_usd"), ((int, float), "a number")),
-    **dict.fromkeys(USAGE_FIELDS, ((int,), "a whole number")),
-    "extra": ((dict,), "an object"),
+_NAMED: Final[Mapping[Any, tuple[tuple[type, ...], str]]] = {
+    str: ((str,), "a text"),
+    float: ((int, float), "a number"),
+    int: ((int,), "a whole number"),
+    bool: ((bool,), "true or false"),
+    list: ((list,), "a list"),
 }
+_OBJECT: Final[tuple[tuple[type, ...], str]] = ((dict,), "an object")
+
+
+def _expected(field: str) -> tuple[tuple[type, ...], str]:
+    """Return the Python types of a field's JSON values, and how messages call them."""
+    if field in USAGE_FIELDS:
+        return _NAMED[int]
+    if _retrieved_field(field) is not None:
+        return _NAMED[list]
+    kind = plain(Prediction.declared()[field].annotation)
+    if get_origin(kind) is Literal:
+        kind = str
+    return _NAMED.get(get_origin(kind) or kind, _OBJECT)
+
+
 _SHOWN = 200
 _MOST_KEYS = 12
 
@@ -132,7 +147,8 @@ class _Path:
         self._where = f"{section}.{name}"
         self._name = name
         self._source = source
-        self._is_list = name in _LISTS or _retrieved_field(name) is not None
+        self._types, self._expected = _expected(name)
+        self._is_list = self._types == (list,)
         self._path = _compile(self._where, source)
         self._stem = _singular_stem(self._path)
 
@@ -159,14 +175,15 @@ class _Path:
         return found[0] if found else None
 
     def _checked(self, value: Any) -> Any:
-        types, expected = ((list,), "a list") if self._is_list else _TYPES[self._name]
-        if float not in types:
+        if float not in self._types:
             value = whole_number(value)
-        is_expected = isinstance(value, types) and not isinstance(value, bool)
+        is_expected = isinstance(value, self._types) and (
+            bool in self._types or not isinstance(value, bool)
+        )
         if value is None or is_expected:
             return value
         raise WrongShape(
-            f"{self._where}: expected {expected} at {self._source!r}, found {_short(value)}"
+            f"{self._where}: expected {self._expected} at {self._source!r}, found {_short(value)}"
         )
 
     def _fail_empty(self, reply: Any) -> None:

@@ -6,18 +6,18 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from records.document import Document
+from records.error_messages import RecordError, found
+from records.prediction import Prediction
+from records.question import Question
+from records.record import CONTROL, integer
 from warehouse.errors import InputError, Problem, suggest_name
 from warehouse.formats import trec
 from warehouse.formats.format import Folders, Format, Read, Reject, Source
-from warehouse.formats.readers.error_messages import RecordError, found
 from warehouse.formats.readers.field_mapping import records
 from warehouse.formats.readers.files import COMPRESSED, kind, lines
 from warehouse.formats.readers.json_stream import JsonStream
 from warehouse.formats.readers.rows import json_lines
-from warehouse.formats.records.document import Document
-from warehouse.formats.records.prediction import Prediction
-from warehouse.formats.records.question import Question
-from warehouse.formats.records.record import CONTROL, integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from records.document import Document
+from records.error_messages import RecordError
+from records.prediction import Prediction
+from records.question import Question
+from records.record import Record
 from warehouse.formats.columns import NO_COLUMNS
 from warehouse.formats.format import Format, Read, Reject, Source
-from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.readers.field_mapping import records, require_same_system
 from warehouse.formats.readers.field_names import (
     PREDICTION_ALIASES,
@@ -15,10 +19,6 @@ from warehouse.formats.readers.field_names import (
 )
 from warehouse.formats.readers.rows import named_rows, rows
 from warehouse.formats.readers.tabular import Shape, decode_texts
-from warehouse.formats.records.document import Document
-from warehouse.formats.records.prediction import Prediction
-from warehouse.formats.records.question import Question
-from warehouse.formats.records.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

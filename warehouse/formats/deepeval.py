@@ -6,10 +6,10 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from records.error_messages import RecordError, found
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
-from warehouse.formats.readers.error_messages import RecordError, found
 from warehouse.formats.readers.exports import (
     element_row,
     first_character,
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from warehouse.formats.records.prediction import Prediction
-    from warehouse.formats.records.question import Question
+    from records.prediction import Prediction
+    from records.question import Question
 
 NAMES: Final = {
     "question_id": "name",

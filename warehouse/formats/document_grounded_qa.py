@@ -14,9 +14,9 @@ from warehouse.formats.readers.rows import json_lines, json_members
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from records.prediction import Prediction
+    from records.question import Question
     from warehouse.formats.readers.rows import Row
-    from warehouse.formats.records.prediction import Prediction
-    from warehouse.formats.records.question import Question
 
 TAGS: Final = ("question_type", "edge_case_type", "source_dataset")
 """The fields of a question that become tags."""

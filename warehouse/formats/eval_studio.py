@@ -6,18 +6,18 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from records.error_messages import RecordError, found
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
-from warehouse.formats.readers.error_messages import RecordError, found
 from warehouse.formats.readers.nested_json import Element, NestedJson
 from warehouse.formats.readers.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from warehouse.formats.records.prediction import Prediction
-    from warehouse.formats.records.question import Question
+    from records.prediction import Prediction
+    from records.question import Question
 
 
 ASKED: Final = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from records.error_messages import RecordError
+from records.question import Question
 from warehouse.formats.format import Read, Reject
-from warehouse.formats.readers.error_messages import RecordError
-from warehouse.formats.records.question import Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypeVar
 
-from warehouse.formats.records.record import Record
+from records.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from records.document import Document
+    from records.prediction import Prediction
+    from records.question import Question
     from warehouse.formats.columns import Target
     from warehouse.formats.query import InputFile, Query
-    from warehouse.formats.records.document import Document
-    from warehouse.formats.records.prediction import Prediction
-    from warehouse.formats.records.question import Question
 
 SHOWN: Final = 500
 """The characters of a rejected row that are kept."""

@@ -6,6 +6,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from records.document import Document
+from records.prediction import Prediction
+from records.question import Question
 from warehouse.errors import InputError, Problem, suggest_name
 from warehouse.formats.canonical import read_records
 from warehouse.formats.format import SHOWN, Folders, Format, Reject
@@ -16,9 +19,6 @@ from warehouse.formats.readers.parquet import (
     schema_fault,
 )
 from warehouse.formats.readers.rows import Row
-from warehouse.formats.records.document import Document
-from warehouse.formats.records.prediction import Prediction
-from warehouse.formats.records.question import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

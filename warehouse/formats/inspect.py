@@ -9,11 +9,11 @@ import zipfile
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from records.error_messages import RecordError
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
 from warehouse.formats.readers.conversations import question_text
-from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.readers.exports import require_object, tags_of, wrong_kind
 from warehouse.formats.readers.limits import (
     FREE_EXPANSION,
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from warehouse.formats.records.prediction import Prediction
-    from warehouse.formats.records.question import Question
+    from records.prediction import Prediction
+    from records.question import Question
 
 NAMES: Final = {
     "question_id": "id",

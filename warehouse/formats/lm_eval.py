@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from records.error_messages import RecordError, found
+from records.record import integer
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
-from warehouse.formats.readers.error_messages import RecordError, found
 from warehouse.formats.readers.rows import json_rows
-from warehouse.formats.records.record import integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from records.prediction import Prediction
+    from records.question import Question
     from warehouse.formats.readers.rows import Row
-    from warehouse.formats.records.prediction import Prediction
-    from warehouse.formats.records.question import Question
 
 
 NAMES: Final = {"question_id": "doc_id"}

@@ -8,6 +8,8 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
+from records.error_messages import RecordError, found
+from records.record import integer
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
@@ -18,7 +20,6 @@ from warehouse.formats.readers.conversations import (
     question_text,
     retrieved_items,
 )
-from warehouse.formats.readers.error_messages import RecordError, found
 from warehouse.formats.readers.exports import (
     element_row,
     first_character,
@@ -32,15 +33,14 @@ from warehouse.formats.readers.nested_json import NestedJson
 from warehouse.formats.readers.otel_spans import PREFIX, Span, latency_of, otlp_spans, span_of
 from warehouse.formats.readers.rows import Row, rows
 from warehouse.formats.readers.tabular import Shape
-from warehouse.formats.records.record import integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from records.prediction import Prediction
+    from records.question import Question
     from warehouse.formats.readers.conversations import Documents
-    from warehouse.formats.records.prediction import Prediction
-    from warehouse.formats.records.question import Question
 
 NAMES: Final = {
     "question": "attributes.input.value",

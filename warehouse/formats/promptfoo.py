@@ -7,10 +7,11 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from records.error_messages import RecordError, found
+from records.record import CONTROL, integer
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
-from warehouse.formats.readers.error_messages import RecordError, found
 from warehouse.formats.readers.exports import (
     element_row,
     id_of_text,
@@ -22,14 +23,13 @@ from warehouse.formats.readers.exports import (
 from warehouse.formats.readers.files import kind
 from warehouse.formats.readers.nested_json import NestedJson
 from warehouse.formats.readers.rows import Row, json_lines
-from warehouse.formats.records.record import CONTROL, integer
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
     from pathlib import Path
 
-    from warehouse.formats.records.prediction import Prediction
-    from warehouse.formats.records.question import Question
+    from records.prediction import Prediction
+    from records.question import Question
 
 NAMES: Final = {
     "answer": "response.output",

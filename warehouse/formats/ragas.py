@@ -11,10 +11,10 @@ from functools import partial
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+from records.error_messages import RecordError, found
 from warehouse.formats.columns import Scaled, field_of
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
-from warehouse.formats.readers.error_messages import RecordError, found
 from warehouse.formats.readers.field_mapping import (
     PREDICTION,
     QUESTION,
@@ -30,10 +30,10 @@ from warehouse.formats.readers.tabular import Shape
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from records.prediction import Prediction
+    from records.question import Question
     from warehouse.formats.columns import Target
     from warehouse.formats.readers.rows import Row
-    from warehouse.formats.records.prediction import Prediction
-    from warehouse.formats.records.question import Question
 
 NAMES: Final = {
     "question": "user_input",

@@ -7,20 +7,20 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from records.error_messages import RecordError, found
+from records.record import integer
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
-from warehouse.formats.readers.error_messages import RecordError, found
 from warehouse.formats.readers.rows import json_rows
-from warehouse.formats.records.record import integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from records.prediction import Prediction
+    from records.question import Question
     from warehouse.formats.readers.rows import Row
-    from warehouse.formats.records.prediction import Prediction
-    from warehouse.formats.records.question import Question
 
 NAMES: Final = {
     "question_id": "id",

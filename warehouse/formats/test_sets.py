@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from records.error_messages import RecordError
+from records.record import Record
 from warehouse.errors import FileDiffers, InputError, Problem
 from warehouse.formats.canonical import read_documents, read_questions
 from warehouse.formats.format import Reject, Source
 from warehouse.formats.paths import expand
-from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.readers.limits import MAX_REPORTED, reading_ends
-from warehouse.formats.records.record import Record
 from warehouse.storage.atomic import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from records.document import Document
+    from records.question import Question
     from warehouse.formats.format import Reader
-    from warehouse.formats.records.document import Document
-    from warehouse.formats.records.question import Question
 
 R = TypeVar("R", bound=Record)
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from records.document import Document
+from records.error_messages import RecordError, found
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
-from warehouse.formats.readers.error_messages import RecordError, found
 from warehouse.formats.readers.field_mapping import name_of, prediction_side, question_side
 from warehouse.formats.readers.files import kind
 from warehouse.formats.readers.rows import Row, json_rows, rows
 from warehouse.formats.readers.tabular import Shape
-from warehouse.formats.records.document import Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warehouse.formats.records.prediction import Prediction
-    from warehouse.formats.records.question import Question
+    from records.prediction import Prediction
+    from records.question import Question
 
 NAMES: Final = {
     "question_id": "id",

@@ -7,13 +7,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from records.prediction import Prediction, Retrieved
+from records.question import Question
+from records.record import CONTROL
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.paths import invalid_name_reason
 from warehouse.formats.readers.files import Line, joined, lines
-from warehouse.formats.records.prediction import Prediction, Retrieved
-from warehouse.formats.records.question import Question
-from warehouse.formats.records.record import CONTROL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import duckdb
 
+from records.prediction import may_be_id
 from warehouse.formats.paths import invalid_name_reason
 from warehouse.formats.readers.field_names import (
     GIVEN_BY,
@@ -18,8 +19,8 @@ from warehouse.formats.readers.field_names import (
     QUESTION_ALIASES,
 )
 from warehouse.formats.readers.files import kind, require_expandable
-from warehouse.formats.records.prediction import may_be_id
 from warehouse.ingest.fast_path_rules import (
+    OBJECT,
     PREDICTION_NAME_RULES,
     PREDICTION_RULES,
     PREDICTIONS,
@@ -52,12 +53,6 @@ MAX_EXTRA_FIELDS: Final = 200
 UNSUPPORTED: Final = (
     r",\s*[\]}]",  # a trailing comma
     r'\\[^"\\]*"\s*:',  # an escape in a key, which could hide its name
-)
-UNSUPPORTED_IN_RETRIEVED: Final = (
-    r'"score"\s*:\s*[^-0-9n\s]'
-    r'|"rank"\s*:\s*(?:[^-0-9n\s]|-?[0-9]+[.eE])'
-    r'|"(?:doc|chunk)_id"\s*:\s*(?:[^"0-9n\s]|[0-9]+[.eE])'
-    r'|"text"\s*:\s*[^"n\s]'
 )
 
 
@@ -112,7 +107,7 @@ def scan_predictions(
     if "retrieved" in fields:
         members = found.retrieved
         if members is None:
-            members = _retrieved_members(connection, path)
+            members = _member_names(connection, path, "retrieved[*]")
         for name in members:
             if may_be_id(name):
                 raise NotFastPath(f"{name} may be the id of a document")
@@ -148,6 +143,7 @@ def _scan(
     else:
         _require_distinct_names(found.names, expected)
     _require_no_alias(connection, path, found, aliases)
+    _require_distinct_members(connection, path, {name: expected[name] for name in found.types})
     return found
 
 
@@ -195,9 +191,7 @@ def _scan_shapes(
     parts = {
         f"$.{name}{below}": types for name in known for below, types in expected[name].parts.items()
     }
-    unsupported = "|".join(
-        [*UNSUPPORTED, UNSUPPORTED_IN_RETRIEVED] if "retrieved" in known else UNSUPPORTED
-    )
+    unsupported = "|".join(UNSUPPORTED)
     paths = ", ".join(literal(f"$.{name}") for name in known)
     mismatches = [_type_mismatch(path, types) for path, types in parts.items()]
     rows = connection.execute(
@@ -245,17 +239,43 @@ def _require_distinct_names(names: set[str], expected: Mapping[str, Field]) -> N
         raise NotFastPath("a field has an empty name, or there are too many fields")
 
 
-def _retrieved_members(connection: duckdb.DuckDBPyConnection, path: Path) -> frozenset[str]:
-    documents = "json_extract(json, '$.retrieved[*]')"
+def _member_names(connection: duckdb.DuckDBPyConnection, path: Path, below: str) -> frozenset[str]:
+    """Return the names of the members of the objects that are below a path of each row.
+
+    Raises:
+        NotFastPath: DuckDB cannot read them; or names repeat or differ only in case in an object,
+            of which DuckDB would take one.
+    """
+    objects = f"json_extract(json, {literal(f'$.{below}')})"
     try:
         rows = connection.execute(
-            f"SELECT DISTINCT unnest(json_keys(document)) FROM (SELECT unnest({documents}) "  # noqa: S608
-            f"AS document FROM read_json_objects({path_literal(path)}, "
-            "format = 'newline_delimited')) WHERE json_type(document) = 'OBJECT'"
+            f"SELECT DISTINCT json_keys(object) FROM (SELECT unnest({objects}) AS object "  # noqa: S608
+            f"FROM read_json_objects({path_literal(path)}, format = 'newline_delimited')) "
+            f"WHERE json_type(object) = 'OBJECT' LIMIT {MAX_SHAPES + 1}"
         ).fetchall()
     except duckdb.Error as error:
         raise NotFastPath(str(error)) from error
-    return frozenset(name for (name,) in rows)
+    if len(rows) > MAX_SHAPES:
+        raise NotFastPath(f"{below} has too many different shapes")
+    for (names,) in rows:
+        if len({name.lower() for name in names}) < len(names):
+            raise NotFastPath(f"a name repeats in {below}")
+    return frozenset(name for (names,) in rows for name in names)
+
+
+def _require_distinct_members(
+    connection: duckdb.DuckDBPyConnection, path: Path, fields: Mapping[str, Field]
+) -> None:
+    """Check that the members of objects in lists are those that DuckDB reads by these names."""
+    for name, field in fields.items():
+        if name == "retrieved":
+            continue
+        parts = field.parts
+        for below in (part for part, types in parts.items() if types == OBJECT):
+            known = {part.rpartition(".")[2] for part in parts if part.startswith(f"{below}.")}
+            for member in _member_names(connection, path, f"{name}{below}") - known:
+                if member.lower() in known:
+                    raise NotFastPath(f"{name}: {member} differs from a field only in case")
 
 
 def _require_letters(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

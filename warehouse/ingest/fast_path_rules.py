@@ -9,27 +9,22 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 
+from annotated_types import Ge, Le, MinLen
+from pydantic import BeforeValidator
+from pydantic.fields import FieldInfo
+
+from records.columns import stored_columns
+from records.prediction import Prediction, Retrieved
+from records.question import Question
+from records.record import CONTROL, PRINTABLE_PATTERN, Id, SliceName, integer, text_of_integer
+from records.shapes import LARGEST_INTEGER, bounds, constraints, is_record, list_item, plain
 from warehouse.formats.readers.limits import MAX_DEPTH
-from warehouse.formats.records.prediction import Prediction, Repeat
-from warehouse.formats.records.question import Question
-from warehouse.formats.records.record import (
-    CONTROL,
-    Amount,
-    Id,
-    LogProbability,
-    Name,
-    Probability,
-    Share,
-    SliceName,
-    Whole,
-)
 from warehouse.schema.ddl import literal, quoted
-from warehouse.schema.table import ROUNDING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from warehouse.formats.records.record import Record
+    from records.record import Record
 
 TEXT: Final = frozenset({"VARCHAR"})
 WHOLE: Final = frozenset({"UBIGINT", "BIGINT"})
@@ -55,39 +50,94 @@ class Field:
     is_name: bool = False
 
 
-_SCALARS: Final = (
-    (str, TEXT),
-    (Id, NAME),
-    (SliceName, NAME),
-    (Name, NAME),
-    (Whole, WHOLE),
-    (Repeat, WHOLE),
-    (Share, NUMBER),
-    (Probability, NUMBER),
-    (Amount, NUMBER),
-    (LogProbability, NUMBER),
-)
-"""The JSON types of scalar annotations; a list, since annotations cannot be hashed."""
+_VALIDATORS: Final = frozenset({text_of_integer, integer})
+"""The conversions of scalar values that DuckDB does alike."""
 
 
-def _scalar_types(annotation: Any) -> frozenset[str]:
-    options = get_args(annotation)
-    if NoneType in options:
-        return _scalar_types(options[0]) | NULL
-    if get_origin(annotation) is Literal:
-        return TEXT
-    return next(types for known, types in _SCALARS if known == annotation)
+def is_name(annotation: Any) -> bool:
+    """Return whether texts of a type must not contain control characters."""
+    return annotation in (Id, SliceName)
+
+
+def scalar_types(annotation: Any) -> frozenset[str]:
+    """Return the JSON types of a scalar type; none if only row-by-row validation checks it."""
+    if not all(_is_known(each) for each in constraints(annotation)):
+        return frozenset()
+    kind = plain(annotation)
+    if get_origin(kind) is Literal:
+        types = TEXT
+    elif kind is str and text_of_integer in map(_function, constraints(annotation)):
+        types = NAME
+    else:
+        types = _SCALARS.get(kind, frozenset())
+    return types | NULL if types and NoneType in get_args(annotation) else types
+
+
+_SCALARS: Final = {str: TEXT, int: WHOLE, float: NUMBER, bool: frozenset({"BOOLEAN"})}
+
+
+def _function(constraint: Any) -> Any:
+    return getattr(constraint, "func", None)
+
+
+def _is_known(constraint: Any) -> bool:
+    """Return whether the fast path checks a constraint, too."""
+    if isinstance(constraint, BeforeValidator):
+        return constraint.func in _VALIDATORS
+    if isinstance(constraint, FieldInfo):
+        return all(map(_is_known, constraint.metadata))
+    if isinstance(constraint, MinLen):
+        return constraint.min_length == 1
+    options = vars(constraint) if hasattr(constraint, "__dict__") else {}
+    pattern = options.get("pattern", PRINTABLE_PATTERN)
+    is_general = bool(options) and options.keys() <= {"pattern", "allow_inf_nan"}
+    return isinstance(constraint, Ge | Le) or (is_general and pattern == PRINTABLE_PATTERN)
 
 
 def _field(annotation: Any) -> Field:
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is list and arguments != (Any,):
-        return Field(LIST, {"[*]": _scalar_types(arguments[0])}, arguments[0] == Id)
-    if origin is list:
-        return Field(LIST)
-    if origin is dict:
-        return Field(OBJECT, {".*": _scalar_types(arguments[1])})
-    return Field(_scalar_types(annotation), is_name=annotation in (Id, SliceName))
+    """Return what the fast path accepts for a field; nothing if it cannot check all of it."""
+    nothing = Field(frozenset())
+    kind = plain(annotation)
+    if get_origin(kind) is list:
+        (item,) = get_args(kind)
+        if item is Any:
+            return Field(LIST)
+        if is_record(item):
+            parts = record_parts(plain(item)) if is_simple(plain(item)) else {}
+            return Field(LIST, parts) if all(parts.values()) and parts else nothing
+        types = scalar_types(item)
+        return Field(LIST, {"[*]": types}, item == Id) if types else nothing
+    if get_origin(kind) is dict:
+        types = scalar_types(get_args(kind)[1])
+        return Field(OBJECT, {".*": types}) if types else nothing
+    return Field(scalar_types(annotation), is_name=is_name(annotation))
+
+
+def is_simple(record: type[Record]) -> bool:
+    """Return whether the types of a record's fields are all of its rules."""
+    decorators = record.__pydantic_decorators__
+    return not (decorators.model_validators or decorators.field_validators) and all(
+        info.is_required() or info.get_default() is None for info in record.model_fields.values()
+    )
+
+
+def record_parts(record: type[Record], path: str = "[*]") -> dict[str, frozenset[str]]:
+    """Return the JSON types below a path where records are; none where they cannot be checked."""
+    parts: dict[str, frozenset[str]] = {path: OBJECT}
+    for name, annotation in record.annotations().items():
+        item = list_item(annotation)
+        if item is None:
+            types = scalar_types(annotation)
+            parts[f"{path}.{name}"] = types | NULL if types else types
+            continue
+        parts[f"{path}.{name}"] = LIST | NULL
+        if not is_record(item):
+            parts[f"{path}.{name}[*]"] = scalar_types(item)
+        elif is_simple(plain(item)):
+            parts |= record_parts(plain(item), f"{path}.{name}[*]")
+        else:
+            parts[f"{path}.{name}[*]"] = frozenset()
+    return parts
 
 
 def _fields(record: type[Record], special: Mapping[str, Field]) -> dict[str, Field]:
@@ -105,27 +155,81 @@ QUESTIONS: Final = _fields(
         "tags": Field(OBJECT, {".*": NUMBER | TEXT | NULL | {"BOOLEAN"}}, is_name=True),
     },
 )
-PREDICTIONS: Final = _fields(Prediction, {"retrieved": Field(LIST)})
+PREDICTIONS: Final = _fields(Prediction, {"retrieved": Field(LIST, record_parts(Retrieved))})
 
 NOT_FINITE: Final = r"[:\[,]\s*-?(?:(?i:nan|inf|infinity)|[0-9][0-9.]*[eE]\+?[0-9]{3,}|[0-9]{300,})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """Values that a rule is about.
+
+    Attributes:
+        annotation: Their type.
+        sql: An expression: the value, or the list of all values of a row.
+        is_list: Whether it is a list.
+        is_required: Whether none of the list may be null.
+    """
+
+    annotation: Any
+    sql: str
+    is_list: bool = False
+    is_required: bool = False
+
+
+def _leaves(leaf: _Leaf) -> Iterator[_Leaf]:
+    """Yield the scalar values of a field: its own, those of its list, or of its list of records."""
+    item = list_item(leaf.annotation)
+    if item is None:
+        yield leaf
+        return
+    sql = f"flatten({leaf.sql})" if leaf.is_list else leaf.sql
+    if not is_record(item):
+        yield _Leaf(item, sql, is_list=True)
+        return
+    record = plain(item)
+    for name, annotation in record.annotations().items():
+        member = f"list_transform({sql}, lambda x: x.{quoted(name)})"
+        is_required = record.model_fields[name].is_required()
+        yield from _leaves(_Leaf(annotation, member, is_list=True, is_required=is_required))
+
+
+def _conditions(leaf: _Leaf) -> Iterator[str]:
+    """Yield the SQL conditions that follow from the type of values."""
+    sql, kind = leaf.sql, plain(leaf.annotation)
+    if leaf.is_required:
+        yield f"list_count({sql}) = len({sql})"
+    if any(_is_non_empty(each) for each in constraints(leaf.annotation)):
+        yield f"NOT list_contains({sql}, '')" if leaf.is_list else f"{sql} <> ''"
+    if get_origin(kind) is Literal:
+        listed = ", ".join(literal(value) for value in get_args(kind))
+        known = f"list_filter({sql}, lambda x: x IS NOT NULL)"
+        yield f"list_has_all([{listed}], {known})" if leaf.is_list else f"{sql} IN ({listed})"
+    if kind not in (int, float):
+        return
+    least, most = bounds(leaf.annotation)
+    if least is not None and (kind is float or least > -LARGEST_INTEGER - 1):
+        yield f"{f'list_min({sql})' if leaf.is_list else sql} >= {least}"
+    if most is not None and (kind is float or most < LARGEST_INTEGER):
+        yield f"{f'list_max({sql})' if leaf.is_list else sql} <= {most}"
+    if kind is float:
+        yield f"isfinite(list_sum({sql}))" if leaf.is_list else f"isfinite({sql})"
+
+
+def _is_non_empty(constraint: Any) -> bool:
+    if isinstance(constraint, FieldInfo):
+        return any(map(_is_non_empty, constraint.metadata))
+    return isinstance(constraint, MinLen)
 
 
 def _value_rules(record: type[Record]) -> dict[str, Sequence[str]]:
     """Return the SQL conditions that follow from the annotations of a record."""
     rules: dict[str, Sequence[str]] = {}
     for name, annotation in record.annotations().items():
-        column = quoted(name)
-        if annotation == Id:
-            rules[f"{column} <> ''"] = [name]
-        elif annotation == list[Id]:
-            rules[f"NOT list_contains({column}, '')"] = [name]
-        elif annotation == Share:
-            rules[f"{column} BETWEEN 0 AND 1"] = [name]
-        elif annotation == Amount:
-            rules[f"{column} >= 0 AND isfinite({column})"] = [name]
-        elif get_origin(annotation) is Literal:
-            listed = ", ".join(literal(value) for value in get_args(annotation))
-            rules[f"{column} IN ({listed})"] = [name]
+        for leaf in _leaves(_Leaf(annotation, quoted(name))):
+            conditions = " AND ".join(_conditions(leaf))
+            if conditions:
+                rules[conditions] = [name]
     return rules
 
 
@@ -148,20 +252,20 @@ def _depth_rule(column: str) -> str:
 _DEPTH: Final = MAX_DEPTH - 2
 """The row and the innermost level are not counted."""
 
-_NESTED: Final = {_depth_rule(name): [name] for name in ("rubric", "constraints", "extra")}
-"""The conditions on the depth of columns that hold JSON."""
 
+def _json_columns(record: type[Record]) -> list[str]:
+    return [column.name for column in stored_columns(record).values() if column.is_json]
+
+
+_QUESTION_JSON: Final = _json_columns(Question)
+_PREDICTION_JSON: Final = _json_columns(Prediction)
 
 QUESTION_RULES: Final[dict[str, Sequence[str]]] = {
     **_value_rules(Question),
-    "correct_choice >= 0": ["correct_choice"],
     "correct_choice < len(choices)": ["correct_choice", "choices"],
-    **{
-        f"NOT regexp_matches({name}::VARCHAR, '{NOT_FINITE}')": [name]
-        for name in ("rubric", "constraints", "extra")
-    },
+    **{f"NOT regexp_matches({name}::VARCHAR, '{NOT_FINITE}')": [name] for name in _QUESTION_JSON},
     f"NOT regexp_matches(array_to_string(map_values(tags), ','), '{NOT_FINITE}')": ["tags"],
-    **_NESTED,
+    **{_depth_rule(name): [name] for name in _QUESTION_JSON},
 }
 """SQL conditions that no row of questions may break, with the columns that they read."""
 
@@ -170,13 +274,10 @@ PREDICTION_RULES: Final[dict[str, Sequence[str]]] = {
     "NOT list_contains(retrieved_doc_ids, '')": ["retrieved_doc_ids"],
     "NOT list_contains(retrieved_chunk_ids, '')": ["retrieved_chunk_ids"],
     "isfinite(list_sum(retrieved_scores))": ["retrieved_scores"],
-    f"list_max(choice_logprobs) <= {ROUNDING} AND isfinite(list_sum(choice_logprobs))": [
-        "choice_logprobs"
-    ],
     "list_count(retrieved_doc_ids) IN (0, len(retrieved_doc_ids))": ["retrieved_doc_ids"],
     "list_count(contexts) IN (0, len(contexts))": ["contexts"],
-    f"NOT regexp_matches(extra::VARCHAR, '{NOT_FINITE}')": ["extra"],
-    _depth_rule("extra"): ["extra"],
+    **{f"NOT regexp_matches({name}::VARCHAR, '{NOT_FINITE}')": [name] for name in _PREDICTION_JSON},
+    **{_depth_rule(name): [name] for name in _PREDICTION_JSON},
 }
 """SQL conditions that no row of predictions may break, with the columns that they read."""
 
@@ -192,10 +293,9 @@ def _name_rules(
     """
     texts = {**more}
     for name, annotation in record.annotations().items():
-        if annotation in (Id, SliceName):
-            texts[quoted(name)] = [name]
-        elif annotation == list[Id]:
-            texts[f"array_to_string({quoted(name)}, '')"] = [name]
+        for leaf in _leaves(_Leaf(annotation, quoted(name))):
+            if is_name(leaf.annotation):
+                texts[f"array_to_string({leaf.sql}, '')" if leaf.is_list else leaf.sql] = [name]
     return {
         f"NOT regexp_matches({text}, {literal(CONTROL)})": columns
         for text, columns in texts.items()

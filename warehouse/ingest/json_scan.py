@@ -15,9 +15,10 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
+from records.prediction import Retrieved
 from warehouse.formats.readers.limits import LONGEST_ROW
 from warehouse.formats.readers.strict_json import NotJsonError, decode
-from warehouse.ingest.fast_path_rules import TEXT
+from warehouse.ingest.fast_path_rules import NULL, TEXT, is_name, scalar_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -183,15 +184,6 @@ _NUMBER: Final = r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,20})?(?:[eE][-+]?[0-9]{1
 _SCALAR: Final = f"(?:{_TEXT}|{_NUMBER}|true|false|null)"
 _PLAIN_KEY: Final = re.compile(r"[\w .:/-]+", re.ASCII)
 
-RETRIEVED_PATTERNS: Final[Mapping[str, str]] = {
-    "doc_id": f"(?:{_NAME}|{_COUNT}|null)",
-    "chunk_id": f"(?:{_NAME}|{_COUNT}|null)",
-    "rank": f"(?:{_WHOLE}|null)",
-    "score": f"(?:{_NUMBER}|null)",
-    "text": f"(?:{_TEXT}|null)",
-}
-"""The patterns of the members of a retrieved document."""
-
 
 class NoPattern(Exception):  # noqa: N818 - not a failure
     """No regular expression describes the rows."""
@@ -290,6 +282,13 @@ def _retrieved(lists: Iterable[Any]) -> str:
     if not documents or not all(isinstance(document, dict) for document in documents):
         raise NoPattern
     return _object(documents, lambda name, _: RETRIEVED_PATTERNS.get(name, _SCALAR))
+
+
+RETRIEVED_PATTERNS: Final[Mapping[str, str]] = {
+    name: _of(scalar_types(each) | NULL, _NAME if is_name(each) else _TEXT)
+    for name, each in Retrieved.annotations().items()
+}
+"""The patterns of the members of a retrieved document."""
 
 
 def _list(element: str) -> str:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import polars as pl
 
+from records.error_messages import RecordError
+from records.label import Label
 from warehouse.errors import (
     InputError,
     Problem,
@@ -16,12 +18,10 @@ from warehouse.errors import (
 )
 from warehouse.formats.format import Reject
 from warehouse.formats.paths import require_utf8
-from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.readers.field_names import FieldNames
 from warehouse.formats.readers.limits import MAX_REPORTED, reading_ends
 from warehouse.formats.readers.rows import rows
 from warehouse.formats.readers.tabular import Shape
-from warehouse.formats.records.label import Label
 from warehouse.queries.human_labels import labels_of_metric
 from warehouse.schema.tables import table_named
 
@@ -88,6 +88,11 @@ def _read(row: Row | Reject) -> tuple[Label | None, str | None]:
     """Return a label, or the reason why the row is not valid."""
     if isinstance(row, Reject):
         return None, row.reason
+    missing = Label.model_fields.keys() - row.fields.keys()
+    for name in row.fields.keys() - Label.model_fields.keys():
+        meant = closest_match(name, missing)
+        if meant is not None:
+            return None, f"unknown field {name!r}; did you mean {meant!r}?"
     try:
         return Label.read(row.fields), None
     except RecordError as error:

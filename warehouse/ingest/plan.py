@@ -40,10 +40,10 @@ from warehouse.storage.parameters import execute
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from records.prediction import Prediction
     from warehouse.formats.expansion import Expansion
     from warehouse.formats.format import Format, Read, Reject
     from warehouse.formats.query import InputFile
-    from warehouse.formats.records.prediction import Prediction
     from warehouse.ingest.rows_sql import JsonLines
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse

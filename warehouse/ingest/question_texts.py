@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from warehouse.formats.readers.error_messages import RecordError, found
+from records.error_messages import RecordError, found
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from records.question import Question
     from warehouse.formats.format import Read
-    from warehouse.formats.records.question import Question
 
 NEEDS_ID: Final = "questions with the same text need an `id`"
 

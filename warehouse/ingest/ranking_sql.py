@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from records.prediction import Retrieved
+from records.shapes import duckdb_type, shape_of
 from warehouse.schema.ddl import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
 MEMBERS: Final = {
-    "doc_id": "VARCHAR",
-    "chunk_id": "VARCHAR",
-    "rank": "BIGINT",
-    "score": "DOUBLE",
-    "text": "VARCHAR",
+    name: duckdb_type(shape_of(each)) for name, each in Retrieved.annotations().items()
 }
 """The members of a retrieved document with their DuckDB types."""
 

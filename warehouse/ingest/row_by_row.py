@@ -6,17 +6,17 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from records.error_messages import RecordError
+from records.record import Record
 from warehouse.errors import InputError, Problem, closest_match, did_you_mean
 from warehouse.formats.format import Read, Reject, Source
-from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.readers.limits import (
     MAX_REJECTED,
     MAX_REPORTED,
     reading_ends,
     require_bounded,
 )
-from warehouse.formats.records.record import Record
-from warehouse.formats.records.tag_fields import TagFields
+from warehouse.formats.tag_fields import TagFields
 from warehouse.ingest.question_texts import QuestionTexts, same_text
 from warehouse.ingest.result import ReadResult, Rejected
 from warehouse.ingest.rows_sql import DOCUMENT_FIELDS, PREDICTION_FIELDS, QUESTION_FIELDS, JsonLines
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from records.document import Document
+    from records.prediction import Prediction
+    from records.question import Question
     from warehouse.formats.format import Reader
-    from warehouse.formats.records.document import Document
-    from warehouse.formats.records.prediction import Prediction
-    from warehouse.formats.records.question import Question
 
 
 R = TypeVar("R", bound=Record)

@@ -6,44 +6,38 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from warehouse.formats.records.prediction import Prediction
-from warehouse.formats.records.question import Question
-from warehouse.formats.records.record import SPACES
+from records.columns import column_of
+from records.prediction import Prediction, Retrieved
+from records.question import Question
+from records.record import ROUNDING, SPACES
 from warehouse.ingest.ranking_sql import retrieved_type, split_retrieved
 from warehouse.schema.ddl import literal, quoted, scan_literal
-from warehouse.schema.table import ROUNDING
 from warehouse.schema.tables import table_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from warehouse.formats.records.record import Record
+    from records.record import Record
 
 
 def _column_types(table: str) -> dict[str, str]:
     return {column.name: column.type for column in table_named(table).columns}
 
 
-def _input_types(record: type[Record], table: str, special: Mapping[str, str]) -> dict[str, str]:
+def _input_types(record: type[Record], special: Mapping[str, str]) -> dict[str, str]:
     """Return the DuckDB type of each input field: that of its column unless it is special."""
-    columns = _column_types(table)
-    names = [name for name in record.model_fields if name != "extra"]
-    return {name: special.get(name) or columns[name] for name in names}
+    columns = {name: column_of(record, name) for name in record.annotations()}
+    types = {name: each.type for name, each in columns.items() if each is not None}
+    types |= special
+    return {name: types[name] for name in columns}
 
 
-QUESTION_FIELDS: Final = _input_types(
-    Question,
-    "questions",
-    {
-        "expected_answer": "VARCHAR[]",
-        "gold_relevance": "MAP(VARCHAR, INTEGER)",
-    },
-)
+QUESTION_FIELDS: Final = _input_types(Question, {"gold_relevance": "MAP(VARCHAR, INTEGER)"})
 """The DuckDB type with which each field of a question is read."""
 
 PREDICTION_FIELDS: Final = _input_types(
-    Prediction, "predictions", {"retrieved": retrieved_type(), "choice_probs": "DOUBLE[]"}
+    Prediction, {"retrieved": retrieved_type(), "choice_probs": "DOUBLE[]"}
 )
 """The DuckDB type with which each field of a prediction is read."""
 
@@ -123,9 +117,6 @@ def select_questions(lines: JsonLines) -> str:
         columns["tags"] = (
             "map_from_entries(list_filter(map_entries(tags), lambda e: e.value IS NOT NULL))"
         )
-    for name in ("rubric", "constraints"):
-        if name in given:
-            columns[name] = f"json(nullif({name}::VARCHAR, 'null'))"
     return _select(lines, columns, lines.relation)
 
 
@@ -161,16 +152,18 @@ def select_documents(lines: JsonLines) -> str:
 
 
 _RETRIEVED: Final = {
-    "doc_id": "retrieved_doc_ids",
-    "chunk_id": "retrieved_chunk_ids",
-    "score": "retrieved_scores",
+    name: each.column for name, each in Retrieved.declared().items() if each.column is not None
 }
 
 
 def _plain_columns(lines: JsonLines, table: str) -> dict[str, str]:
     """Return the fields that fill the column of the same name."""
-    columns = _column_types(table)
-    return {name: quoted(name) for name in lines.fields if name in columns}
+    types = _column_types(table)
+    columns = {name: quoted(name) for name in lines.fields if name in types}
+    for name in columns:
+        if types[name] == "JSON" and name != "extra":
+            columns[name] = f"json(nullif({quoted(name)}::VARCHAR, 'null'))"
+    return columns
 
 
 def _select(lines: JsonLines, columns: Mapping[str, str], source: str) -> str:

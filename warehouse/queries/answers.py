@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from warehouse.formats.records.prediction import Prediction
-from warehouse.formats.records.question import Question
+from records.columns import stored_columns
+from records.prediction import Prediction
+from records.question import Question
 from warehouse.storage.atomic import replace_file
 
 if TYPE_CHECKING:
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
 _BATCH_ROWS: Final = 5_000
 
-_JSON_COLUMNS: Final = ("rubric", "constraints", "extra")
-_RENAMED: Final = {"expected_answers": "expected_answer"}
+_COLUMNS: Final = stored_columns(Question).values()
+_JSON_COLUMNS: Final = tuple(each.name for each in _COLUMNS if each.is_json)
+_RENAMED: Final = {each.name: each.fields[0] for each in _COLUMNS}
 
 
 def fetch_questions(warehouse: Warehouse, benchmark: str) -> list[dict[str, Any]]:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from records.columns import stored_columns
+from records.prediction import Prediction
+from records.record import SPACES
 from warehouse.errors import MIN_SIMILARITY
 from warehouse.queries.benchmarks import fill_in
 from warehouse.queries.samples import EVERY_ANSWER, Query
+from warehouse.schema.ddl import literal, quoted
 from warehouse.schema.table import NULL_TEXTS
 from warehouse.sql import sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from records.columns import StoredColumn
 
 Pair: TypeAlias = tuple[str, str]
 """A benchmark with an evaluator, a metric or a column."""
@@ -180,8 +186,24 @@ def find_problems(
     parameters = {name: list(map(list, each)) for name, each in pairs.items()}
     limits = {"few": few, "near": MIN_SIMILARITY}
     texts = {"null_texts": list(NULL_TEXTS), "answer_names": list(ANSWER_NAMES)}
-    statement = sql("problems").replace("{empty_answers}", sql("empty_answers"))
+    empty_answers = sql("empty_answers").replace("{filled}", _filled_fields())
+    statement = sql("problems").replace("{empty_answers}", empty_answers)
     return Query(fill_in(statement, benchmarks), {**limits, **texts, **parameters})
+
+
+def _filled_fields() -> str:
+    """Return SQL that lists the name of each field of an answer that is not empty."""
+    columns = [each for each in stored_columns(Prediction).values() if each.role == "answer"]
+    return ", ".join(
+        f"CASE WHEN {_is_filled(each)} THEN {literal(each.name)} END" for each in columns
+    )
+
+
+def _is_filled(column: StoredColumn) -> str:
+    name = quoted(column.name)
+    if column.type == "VARCHAR":
+        return f"NOT list_contains(nothing, trim({name}, {literal(SPACES)}))"
+    return f"{name} IS NOT NULL"
 
 
 def find_insights(benchmarks: Sequence[str], retrieving: Iterable[Pair]) -> Query:

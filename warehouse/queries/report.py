@@ -8,11 +8,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from records.columns import stored_columns
+from records.prediction import Prediction
+from records.question import Question
 from warehouse.queries.benchmarks import fill_in
 from warehouse.queries.samples import Query
+from warehouse.schema.ddl import literal, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from records.record import Record
 
 STATUSES = ("scored", "not_applicable", "undefined", "parse_failure", "judge_error", "target_error")
 """The statuses by their code in a score matrix, from 0."""
@@ -237,7 +243,7 @@ chosen AS (
         'label': expected_label, 'doc': doc_id, 'gold_docs': gold_doc_ids,
         'gold_sentences': gold_sentence_ids, 'choices': choices, 'correct': correct_choice,
         'scenario': scenario, 'noise': noise_ratio::VARCHAR, 'tags': tags,
-        'rubric': rubric::VARCHAR
+        'rubric': rubric::VARCHAR, 'more': {more}
     })::VARCHAR AS json
     FROM questions
     WHERE {chosen}
@@ -247,7 +253,40 @@ SELECT benchmark, question_id, c.json, s.json AS sentences
 FROM chosen AS c
 LEFT JOIN sentences AS s USING (benchmark, question_id)
 """
+    statement = statement.replace("{more}", _more(Question, _SHOWN_OF_QUESTIONS))
     return _of_questions(statement, benchmarks, question_ids)
+
+
+_SHOWN_OF_QUESTIONS = (
+    *("question", "expected_answers", "expected_label", "doc_id", "gold_doc_ids", "choices"),
+    *("gold_sentence_ids", "correct_choice", "scenario", "noise_ratio", "tags", "rubric", "extra"),
+)
+"""The columns that the page of a question shows in a form of their own, or not."""
+
+_SHOWN_OF_ANSWERS = (
+    *("answer", "contexts", "retrieved_doc_ids", "retrieved_chunk_ids", "retrieved_scores"),
+    *("cited_sentence_ids", "choice_logprobs", "label", "latency_s", "cost_usd", "error", "extra"),
+)
+"""The same for answers."""
+
+
+def _more(record: type[Record], shown: Sequence[str]) -> str:
+    """Return SQL of a JSON object with the other columns by title, without null."""
+    others = [
+        each
+        for each in stored_columns(record).values()
+        if each.name not in shown and each.role != "identity"
+    ]
+    if not others:
+        return "NULL"
+    names = [quoted(each.name) for each in others]
+    members = ", ".join(
+        f"{literal(each.title)}: {name}" for each, name in zip(others, names, strict=True)
+    )
+    return (
+        f"CASE WHEN coalesce({', '.join(f'{name}::VARCHAR' for name in names)}) IS NOT NULL "
+        f"THEN json_merge_patch('{{}}', to_json({{{members}}})) END"
+    )
 
 
 def answers(benchmarks: Sequence[str], question_ids: Sequence[str] | None) -> Query:
@@ -262,7 +301,8 @@ def answers(benchmarks: Sequence[str], question_ids: Sequence[str] | None) -> Qu
 SELECT benchmark, question_id, system, answer, contexts, retrieved_doc_ids AS docs,
     retrieved_chunk_ids AS chunks, retrieved_scores::VARCHAR[] AS scores,
     cited_sentence_ids AS cited, choice_logprobs::VARCHAR[] AS logprobs, label,
-    latency_s::VARCHAR AS latency, cost_usd::VARCHAR AS cost, error, not_asked, answers
+    latency_s::VARCHAR AS latency, cost_usd::VARCHAR AS cost, error, not_asked, answers,
+    {more}::VARCHAR AS more
 FROM predictions
 INNER JOIN (
     SELECT benchmark, system, 1 + max(repeat) AS answers
@@ -272,6 +312,7 @@ INNER JOIN (
 ) USING (benchmark, system)
 WHERE {chosen} AND repeat = 0
 """
+    statement = statement.replace("{more}", _more(Prediction, _SHOWN_OF_ANSWERS))
     return _of_questions(statement, benchmarks, question_ids)
 
 

@@ -4,38 +4,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from records.columns import stored_columns
+from records.prediction import Prediction
+from records.question import Question
 from warehouse.errors import UnknownColumn, UnknownSystem, suggest_name
 from warehouse.queries.benchmarks import names_in
 from warehouse.queries.opponents import select_opponents
 from warehouse.schema.ddl import quoted
-from warehouse.schema.tables import table_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from records.columns import StoredColumn
     from warehouse.publish.snapshot import Snapshot
     from warehouse.store import Warehouse
 
 
 IDENTITY = ("benchmark", "system", "question_id")
 
-_ORIGIN = ("extra", "file", "line")
+
+def _empty(column: StoredColumn) -> str:
+    if column.is_list:
+        return "[]"
+    return "''" if column.type == "VARCHAR" else "NULL"
+
 
 QUESTION_COLUMNS = tuple(
-    name for name in table_named("questions").column_names if name not in {*IDENTITY, *_ORIGIN}
+    each.name
+    for each in stored_columns(Question).values()
+    if each.role != "identity" and each.name != "extra"
 )
 
-EMPTY_VALUES = {
-    "answer": "''",
-    "contexts": "[]",
-    "retrieved_doc_ids": "[]",
-    "cited_sentence_ids": "[]",
-    "choice_logprobs": "[]",
-    "label": "''",
-}
-"""The values of fields that a system provides for other questions but not for this one."""
+_ANSWER = tuple(
+    each
+    for each in stored_columns(Prediction).values()
+    if each.role != "identity" and each.name != "extra"
+)
 
-ANSWER_COLUMNS = (*EMPTY_VALUES, "latency_s", "cost_usd", "error")
+ANSWER_COLUMNS = tuple(each.name for each in _ANSWER)
+
+EMPTY_VALUES = {each.name: _empty(each) for each in _ANSWER if each.role == "answer"}
+"""The values of fields that a system provides for other questions but not for this one."""
 
 SAMPLE_COLUMNS = (*QUESTION_COLUMNS, "extra", *ANSWER_COLUMNS, "document_sentences", "opponents")
 """The selectable columns, besides benchmark, system, question_id and input_digest."""

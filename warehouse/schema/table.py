@@ -5,10 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-ROUNDING = 1e-3
-"""How far a probability may exceed 1, and its logarithm 0: models compute with few digits. Metrics
-read such a probability as 1."""
-
 NULL_TEXTS = ("NULL", "null", "NaN", "nan", "None", "<NA>", "NaT")
 """Texts that databases and data frames write for a missing value."""
 

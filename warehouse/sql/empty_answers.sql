@@ -28,12 +28,7 @@ given AS (
         answer IS NULL AND label IS NULL AS is_null,
         CASE WHEN is_expected THEN [''] ELSE list_concat([''], $null_texts::VARCHAR[]) END AS nothing,
         list_filter([
-            CASE WHEN NOT list_contains(nothing, trim(answer, E' \t\r\n')) THEN 'answer' END,
-            CASE WHEN NOT list_contains(nothing, trim(label, E' \t\r\n')) THEN 'label' END,
-            CASE WHEN choice_logprobs IS NOT NULL THEN 'choice_logprobs' END,
-            CASE WHEN contexts IS NOT NULL THEN 'contexts' END,
-            CASE WHEN retrieved_doc_ids IS NOT NULL THEN 'retrieved_doc_ids' END,
-            CASE WHEN cited_sentence_ids IS NOT NULL THEN 'cited_sentence_ids' END
+            {filled}
         ], lambda name: name IS NOT NULL) AS filled
     FROM predictions
     LEFT JOIN expecting USING (benchmark)

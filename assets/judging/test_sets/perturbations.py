@@ -23,7 +23,7 @@ from warehouse.formats.test_sets import GENERATED, question_row
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from warehouse.formats.records.question import Question
+    from records.question import Question
 
 
 def perturb_questions(

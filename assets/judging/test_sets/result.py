@@ -10,7 +10,7 @@ from assets.judging.call_judge import JudgingResult
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warehouse.formats.records.question import Question
+    from records.question import Question
 
 
 @dataclass(slots=True)

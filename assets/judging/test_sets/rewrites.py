@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from assets.judging.test_sets.judge import JudgeSession
     from evaluators.components.test_sets.kinds import RewriteKind
-    from warehouse.formats.records.question import Question
+    from records.question import Question
 
 NAME: Final = "generate_perturbations"
 """The name in the origins of judge calls, as in files of recorded replies."""

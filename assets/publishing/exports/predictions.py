@@ -10,8 +10,9 @@ from urllib.parse import quote
 
 import orjson
 
+from records.columns import stored_columns
+from records.prediction import Prediction, Retrieved
 from systems.answering import prediction_of
-from warehouse.formats.records.prediction import Prediction
 from warehouse.queries.answers import write_answers
 
 if TYPE_CHECKING:
@@ -21,12 +22,11 @@ if TYPE_CHECKING:
     from warehouse.store import Warehouse
 
 _RETRIEVED: Final = {
-    "retrieved_doc_ids": "doc_id",
-    "retrieved_chunk_ids": "chunk_id",
-    "retrieved_scores": "score",
-    "contexts": "text",
+    each.column: name for name, each in Retrieved.declared().items() if each.column is not None
 }
 """The fields of a retrieved item, by the column that lists them."""
+
+_JSON: Final = frozenset(name for name, each in stored_columns(Prediction).items() if each.is_json)
 
 
 def write_predictions(
@@ -86,8 +86,8 @@ def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
     known = {name: value for name, value in row.items() if value is not None}
     if not known["repeat"]:
         del known["repeat"]
-    if "extra" in known:
-        known["extra"] = json.loads(known["extra"])
+    for name in _JSON.intersection(known):
+        known[name] = json.loads(known[name])
     lists = {field: known[column] for column, field in _RETRIEVED.items() if column in known}
     if lists.keys() - {"text"}:
         lengths = max(map(len, lists.values()))

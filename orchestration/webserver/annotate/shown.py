@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from records.columns import stored_columns
+from records.prediction import Prediction
+from records.question import Question
+
 if TYPE_CHECKING:
     from assets.analysis.label_queue import SampleId
     from evaluators.evaluator import Evaluator
@@ -12,26 +16,23 @@ if TYPE_CHECKING:
 
 ALWAYS = frozenset({"question", "answer"})
 
-TITLES = {
-    "question": "Question",
-    "expected_answers": "Expected answers",
-    "expected_parts": "The answer must contain",
-    "expected_label": "Expected label",
-    "rubric": "Rubric",
-    "constraints": "Constraints",
-    "choices": "Options",
-    "correct_choice": "Correct option, from 0",
-    "counterfactual_answer": "False answer of the passages",
-    "gold_doc_ids": "Documents with the evidence",
-    "retrieved_doc_ids": "Retrieved documents",
-    "contexts": "Passages",
-    "document_sentences": "Sentences of the document",
-    "gold_sentence_ids": "Sentences with the evidence",
-    "cited_sentence_ids": "Sentences that the answer cites",
-    "label": "Label of the system",
-    "answer": "Answer",
-}
-"""The sample columns that may be shown, in the order of the page."""
+_HIDDEN = frozenset({"extra"})
+"""Columns that may name the system."""
+
+
+def _titles() -> dict[str, str]:
+    titles = {
+        each.name: each.title
+        for record in (Question, Prediction)
+        for each in stored_columns(record).values()
+        if each.role not in {"identity", "measured"} and each.name not in _HIDDEN
+    }
+    answer = titles.pop("answer")
+    return {**titles, "document_sentences": "Sentences of the document", "answer": answer}
+
+
+TITLES = _titles()
+"""The sample columns that may be shown, in the order of the page: the answer is the last."""
 
 
 def show_sample(

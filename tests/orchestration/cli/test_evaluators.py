@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from evaluators import catalog
 from evaluators.sample import input_fields, input_file
 from orchestration.cli.program import program
-from warehouse.formats.records.document import Document
-from warehouse.formats.records.prediction import Prediction
-from warehouse.formats.records.question import Question
+from records.document import Document
+from records.prediction import Prediction
+from records.question import Question
 
 if TYPE_CHECKING:
     from pathlib import Path

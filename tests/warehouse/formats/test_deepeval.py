@@ -16,8 +16,8 @@ from warehouse.store import Warehouse
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from warehouse.formats.records.prediction import Prediction
-    from warehouse.formats.records.question import Question
+    from records.prediction import Prediction
+    from records.question import Question
 
 CROWS = "What is a group of crows called?"
 PASSAGES = ["A group of crows is a murder.", 'Geese; "gaggle"\nline']

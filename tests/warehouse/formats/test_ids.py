@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from records.document import Document
+from records.error_messages import RecordError
 from warehouse.formats.canonical import read_documents, read_predictions
 from warehouse.formats.format import Read, Reject, Source
-from warehouse.formats.readers.error_messages import RecordError
-from warehouse.formats.records.document import Document
 
 if TYPE_CHECKING:
     from pathlib import Path

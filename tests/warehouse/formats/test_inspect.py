@@ -20,8 +20,8 @@ from warehouse.store import Warehouse
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from warehouse.formats.records.prediction import Prediction
-    from warehouse.formats.records.question import Question
+    from records.prediction import Prediction
+    from records.question import Question
 
 pytest.importorskip("inspect_ai", reason="inspect_ai is not installed")
 CROWS = "What is a group of crows called?"

@@ -15,8 +15,8 @@ from warehouse.store import Warehouse
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from warehouse.formats.records.prediction import Prediction
-    from warehouse.formats.records.question import Question
+    from records.prediction import Prediction
+    from records.question import Question
 
 LOG = "samples_birds_2025-01-31T12-00-00.123456.jsonl"
 

@@ -22,8 +22,8 @@ from warehouse.store import Warehouse
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from warehouse.formats.records.prediction import Prediction
-    from warehouse.formats.records.question import Question
+    from records.prediction import Prediction
+    from records.question import Question
 
 CROWS = "What is a group of crows called?"
 START = datetime(2025, 1, 31, 12, 0, 0, tzinfo=UTC)

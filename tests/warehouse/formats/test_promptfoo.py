@@ -16,8 +16,8 @@ from warehouse.store import Warehouse
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from warehouse.formats.records.prediction import Prediction
-    from warehouse.formats.records.question import Question
+    from records.prediction import Prediction
+    from records.question import Question
 
 CROWS = {"question": "What is a group of crows called?", "context": "Crows form murders."}
 BRIEF = "Answer briefly: {{question}}"

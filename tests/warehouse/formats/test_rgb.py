@@ -19,7 +19,7 @@ from warehouse.store import Warehouse
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from warehouse.formats.records.question import Question
+    from records.question import Question
 
 
 def write(path: Path, *rows: dict[str, Any]) -> Path:

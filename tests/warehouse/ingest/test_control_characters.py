@@ -13,13 +13,13 @@ import polars as pl
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from records.record import CONTROL, Id
 from tests.warehouse.ingest.test_json_scan import scan, written
 from tests.warehouse.ingesting import ingest_questions
 from warehouse.errors import InputError
 from warehouse.formats.canonical import read_predictions, read_questions
 from warehouse.formats.format import Read, Reject, Source
 from warehouse.formats.paths import expand
-from warehouse.formats.records.record import CONTROL, Id
 from warehouse.ingest.fast_path import NotFastPath, scan_predictions, scan_questions
 from warehouse.ingest.fast_path_rules import QUESTIONS
 from warehouse.ingest.rows_sql import select_predictions, select_questions

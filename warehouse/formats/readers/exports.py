@@ -7,12 +7,12 @@ import re
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
+from records.error_messages import SHOWN
+from records.record import CONTROL
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Reject
-from warehouse.formats.readers.error_messages import SHOWN
 from warehouse.formats.readers.files import opened
 from warehouse.formats.readers.rows import Row
-from warehouse.formats.records.record import CONTROL
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

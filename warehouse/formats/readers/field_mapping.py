@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from records.error_messages import RecordError, found
+from records.prediction import Prediction
+from records.question import Question
+from records.record import Record
 from warehouse.formats.format import Read, Reject
 from warehouse.formats.paths import system_conflict
-from warehouse.formats.readers.error_messages import RecordError, found
 from warehouse.formats.readers.rows import Row
-from warehouse.formats.records.prediction import Prediction
-from warehouse.formats.records.question import Question
-from warehouse.formats.records.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

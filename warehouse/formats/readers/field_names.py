@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from records.error_messages import RecordError
 from warehouse.errors import InputError, Problem, closest_match
 from warehouse.formats.columns import NO_COLUMNS, Scaled, field_of
-from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.readers.strict_json import is_list
 
 if TYPE_CHECKING:

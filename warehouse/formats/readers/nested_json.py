@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from records.error_messages import found
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import SHOWN
-from warehouse.formats.readers.error_messages import found
 from warehouse.formats.readers.files import whole
 from warehouse.formats.readers.strict_json import NotJsonError, decode, value_at
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from warehouse.formats.readers.error_messages import RecordError, found
+from records.error_messages import RecordError, found
 from warehouse.formats.readers.limits import MAX_REPEATED
 from warehouse.formats.readers.rows import Row
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from records.error_messages import RecordError, found
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import SHOWN, Reject
-from warehouse.formats.readers.error_messages import RecordError, found
 from warehouse.formats.readers.files import COMPRESSED, joined, kind, lines, opened
 from warehouse.formats.readers.json_stream import JsonStream
 from warehouse.formats.readers.limits import LONGEST_ROW, MAX_FIELDS, too_long, too_many_fields

@@ -9,21 +9,21 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, get_origin
 
+from records.error_messages import RecordError
+from records.record import Texts
 from warehouse.errors import InputError, Problem
 from warehouse.formats.columns import NO_COLUMNS
 from warehouse.formats.format import SHOWN, Reject
-from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.readers.field_names import DELIMITERS, FieldNames
 from warehouse.formats.readers.files import joined, lines
 from warehouse.formats.readers.limits import LONGEST_ROW, MAX_LINES, too_long, too_many_fields
 from warehouse.formats.readers.strict_json import NotJsonError, decode, first_repeated, is_list
-from warehouse.formats.records.record import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
 
-    from warehouse.formats.records.record import Record
+    from records.record import Record
 
 
 _WHOLE = re.compile(r"[0-9]+(?:\.0+)?")

@@ -2,7 +2,36 @@
 
 from __future__ import annotations
 
-from warehouse.schema.table import ROUNDING, Column, Group, Rule, Table, required, shared
+from typing import TYPE_CHECKING
+
+from records.columns import stored_columns
+from records.prediction import Prediction
+from records.question import Question
+from records.record import ROUNDING
+from warehouse.schema.table import Column, Group, Rule, Table, required, shared
+
+if TYPE_CHECKING:
+    from records.record import Record
+
+_KEYS = ("question_id", "system")
+
+
+def _columns(record: type[Record]) -> tuple[Column, ...]:
+    """Return the columns that store the fields of a record, without its keys."""
+    return tuple(
+        Column(
+            each.name,
+            each.type,
+            each.meaning,
+            least=each.least,
+            most=each.most,
+            among=each.among,
+            default=None if each.default is None else str(each.default),
+        )
+        for each in stored_columns(record).values()
+        if each.name not in _KEYS
+    )
+
 
 QUESTIONS = Table(
     name="questions",
@@ -10,63 +39,7 @@ QUESTIONS = Table(
     key=("benchmark", "question_id"),
     columns=(
         *shared("benchmark", "question_id"),
-        Column("question", "VARCHAR", "The question's text."),
-        Column(
-            "expected_answers",
-            "VARCHAR[]",
-            "The expected answers, any of which is correct; null when unknown.",
-        ),
-        Column(
-            "expected_parts",
-            "VARCHAR[][]",
-            "The parts that a correct answer must contain, each with alternative spellings; null "
-            "when there are none.",
-        ),
-        Column("expected_label", "VARCHAR", "The expected class, for classification."),
-        Column("doc_id", "VARCHAR", "The document that the question was written about."),
-        Column(
-            "gold_doc_ids",
-            "VARCHAR[]",
-            "The relevant documents (those of grade 1 and above if grades are given); "
-            "null when relevance is unknown.",
-        ),
-        Column(
-            "gold_relevance",
-            "STRUCT(doc_id VARCHAR, grade INTEGER)[]",
-            "The judged documents with their relevance grades; 0 is not relevant.",
-        ),
-        Column(
-            "gold_sentence_ids",
-            "VARCHAR[]",
-            "The sentences of `doc_id` that hold the evidence; null when unknown.",
-        ),
-        Column("rubric", "JSON", "How to score an answer: a description and a scale."),
-        Column("constraints", "JSON", "Tokens that an answer must or must not contain."),
-        Column("choices", "VARCHAR[]", "The options of a multiple-choice question."),
-        Column("correct_choice", "INTEGER", "The position of the correct option, from 0.", least=0),
-        Column(
-            "scenario",
-            "VARCHAR",
-            "What the question tests: `noise_robustness`, `negative_rejection`, "
-            "`information_integration` or `counterfactual_robustness`.",
-            among=(
-                *("noise_robustness", "negative_rejection"),
-                *("information_integration", "counterfactual_robustness"),
-            ),
-        ),
-        Column(
-            "noise_ratio",
-            "DOUBLE",
-            "The share of irrelevant documents in the context, from 0 to 1.",
-            least=0,
-            most=1,
-        ),
-        Column("counterfactual_answer", "VARCHAR", "The wrong answer that the documents contain."),
-        Column("perturbs", "VARCHAR", "The id of the question that this one is a variant of."),
-        Column("perturbation", "VARCHAR", "The kind of variant, such as `typo` or `paraphrase`."),
-        Column("cluster", "VARCHAR", "Questions of one cluster are not independent of each other."),
-        Column("tags", "MAP(VARCHAR, VARCHAR)", "Names and values that define slices."),
-        Column("extra", "JSON", "The input fields without a column."),
+        *_columns(Question),
         Column("file", "VARCHAR", "The file of the question."),
         Column("line", "BIGINT", "Its line in the file, from 1; null when not recorded.", least=1),
     ),
@@ -92,6 +65,8 @@ DOCUMENTS = Table(
     ),
 )
 
+*_answers, _extra = _columns(Prediction)
+
 PREDICTIONS = Table(
     name="predictions",
     one_row="One row is one system's answer to one question, with what it retrieved and cited.",
@@ -101,28 +76,7 @@ PREDICTIONS = Table(
     "given; an empty list or text was given.",
     columns=(
         *shared("benchmark", "system", "question_id"),
-        Column(
-            "repeat",
-            "INTEGER",
-            "The number of the answer to the question; 0 where there is one.",
-            least=0,
-            default="0",
-        ),
-        Column("answer", "VARCHAR", "The answer's text."),
-        Column("contexts", "VARCHAR[]", "The texts that were retrieved, best first."),
-        Column("retrieved_doc_ids", "VARCHAR[]", "The documents retrieved, best first."),
-        Column("retrieved_chunk_ids", "VARCHAR[]", "The chunks retrieved, best first."),
-        Column("retrieved_scores", "DOUBLE[]", "The retriever's scores, in the same order."),
-        Column("cited_sentence_ids", "VARCHAR[]", "The sentences that the answer cites."),
-        Column(
-            "choice_logprobs", "DOUBLE[]", "The natural log-probability of each option, in order."
-        ),
-        Column("label", "VARCHAR", "The class that the system chose."),
-        Column("latency_s", "DOUBLE", "The latency of the answer in seconds.", least=0),
-        Column("cost_usd", "DOUBLE", "The cost of the answer in US dollars.", least=0),
-        Column(
-            "error", "VARCHAR", "The error with which the system failed; null when it answered."
-        ),
+        *_answers,
         Column(
             "not_asked",
             "INTEGER",
@@ -130,7 +84,7 @@ PREDICTIONS = Table(
             least=1,
             most=1,
         ),
-        Column("extra", "JSON", "The input fields without a column."),
+        _extra,
     ),
     rules=(
         Rule("a system has a name that is not blank", "trim(system) = ''"),

@@ -9,10 +9,10 @@ import pytest
 
 from assets.project import Benchmark, Gate
 from evaluators import catalog
+from records.record import CONTROL
 from tests.assets.conftest import project_in, write
 from tests.assets.publishing.report.conftest import Report, published
 from tests.services import takes_minutes
-from warehouse.formats.records.record import CONTROL
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,6 +17,7 @@ function answersPart(found, at, people) {
     ...evidenceRows(answers),
     row("Judge", (answer) => judgedOf(answer, at)),
     row("Retrieved", (answer) => contextsOf(answer, found)),
+    ...otherRows(answers),
   ];
   const bodies = [el("tbody", first.filter(Boolean)), ...folded("Other scores", scoreRows(answers, false), answers.length + 1), el("tbody", last.filter(Boolean))];
   const table = el("table", { class: "answers" }, el("thead", head), answers.length ? bodies : null);
@@ -91,6 +92,13 @@ function evidenceRows(answers) {
   return PAGE.evaluators
     .filter(({ name: evaluator }) => given.some((each) => each.has(evaluator)))
     .map(({ name: evaluator }) => answerRow(breakable(evaluator), given.map((each) => evidenceCell(evaluator, each.get(evaluator)))));
+}
+
+// A row for each other field of the answers.
+function otherRows(answers) {
+  const given = answers.map((answer) => (answer.more ? parsed(answer.more) : {}));
+  const titles = [...new Set(given.flatMap((each) => Object.keys(each)))];
+  return titles.map((title) => answerRow(title, given.map((each) => (each[title] === undefined ? null : evidence(each[title])))));
 }
 
 // Rows that a button shows and hides.

@@ -40,6 +40,7 @@ function questionPart(sample, id) {
       fact("Evidence", gold.length ? el("ul", gold) : null),
       fact("Noise", sample.noise),
       fact("Tags", tags.length ? name(tags.join(", ")) : null),
+      Object.entries(sample.more ?? {}).map(([title, value]) => fact(title, evidence(value))),
       id === undefined ? null : fact("Permanent link", el("a", { href: permanentAddress(id) }, "this question in later reports too")),
       sample.rubric ? fact("Rubric", details("show", false, evidence(parsed(sample.rubric)))) : null,
     ),

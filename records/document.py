@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from warehouse.formats.readers.error_messages import RecordError, found
-from warehouse.formats.records.record import Id, Record, integer
+from records import fields
+from records.error_messages import RecordError, found
+from records.record import Id, Record, integer
 
 ID_NAMES: Final = ("id", "sid", "sentence_id", "sent_id")
 """The names of a sentence's id; where several are given, they are equal."""
@@ -17,23 +18,19 @@ OTHER_ID_NAMES: Final = ("key", "label", "number")
 class Sentence(Record):
     """One sentence of a document."""
 
-    id: Id | None = None
-    text: str
+    id: Id | None = fields.identity("The sentence's id, unique in its document.")
+    text: str = fields.given("The sentence.", ...)
 
 
 class Document(Record):
-    """A document as sentences or as one text.
+    """A document as sentences or as one text."""
 
-    Attributes:
-        doc_id: The id of the document.
-        sentences: Its sentences: texts, with the ids S1, S2, ..., or objects `{id, text}`; `sid`,
-            `sentence_id`, `sent_id`, `key`, `label` and `number` are ids, too.
-        text: The whole text, instead of sentences.
-    """
-
-    doc_id: Id
-    sentences: list[Any] | None = None
-    text: str | None = None
+    doc_id: Id = fields.identity("The document's id.", ...)
+    sentences: list[Any] | None = fields.given(
+        "Its sentences: texts, with the ids S1, S2, ..., or objects `{id, text}`; `sid`, "
+        "`sentence_id`, `sent_id`, `key`, `label` and `number` are ids, too."
+    )
+    text: str | None = fields.given("The whole text, instead of sentences.")
 
     def numbered(self) -> list[tuple[str, str]]:
         """Return the sentences as (id, text); plain texts get the ids S1, S2, ...

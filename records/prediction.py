@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar, Final, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from warehouse.formats.records.record import (
+from records import fields
+from records.record import (
     SPACES,
     Amount,
     Finite,
@@ -40,23 +41,33 @@ def may_be_id(name: str) -> bool:
 
 
 class Retrieved(Record):
-    """One retrieved item.
+    """One retrieved item."""
 
-    Attributes:
-        doc_id: The document; `document_id`, `docid`, `doc`, `docno`, `_id` and `corpus_id` are
-            read as it.
-        chunk_id: The chunk of the document.
-        rank: The rank, from 1, each once; without ranks the scores determine the order, or else the
-            list.
-        score: The retriever's score.
-        text: The passage.
-    """
-
-    doc_id: Id | None = None
-    chunk_id: Id | None = None
-    rank: Annotated[Integer, Field(ge=1, le=2**53)] | None = None
-    score: Finite | None = None
-    text: str | None = None
+    doc_id: Id | None = fields.answer(
+        "The document; `document_id`, `docid`, `doc`, `docno`, `_id` and `corpus_id` are read as "
+        "it.",
+        title="Retrieved documents",
+        column="retrieved_doc_ids",
+        stored_meaning="The documents retrieved, best first.",
+    )
+    chunk_id: Id | None = fields.answer(
+        "The chunk of the document.",
+        title="Retrieved chunks",
+        column="retrieved_chunk_ids",
+        stored_meaning="The chunks retrieved, best first.",
+    )
+    rank: Annotated[Integer, Field(ge=1, le=2**53)] | None = fields.answer(
+        "The rank, from 1, each once; without ranks the scores determine the order, or else the "
+        "list.",
+        column="",
+    )
+    score: Finite | None = fields.answer(
+        "The retriever's score.",
+        title="Scores of the retriever",
+        column="retrieved_scores",
+        stored_meaning="The retriever's scores, in the same order.",
+    )
+    text: str | None = fields.answer("The passage.", column="contexts")
 
     @model_validator(mode="before")
     @classmethod
@@ -81,40 +92,44 @@ class Retrieved(Record):
 
 
 class Prediction(Record):
-    """One system's answer to one question, with what it retrieved and cited.
+    """One system's answer to one question, with what it retrieved and cited."""
 
-    Attributes:
-        question_id: The question.
-        system: The system; not needed if the path names it.
-        repeat: The number of the answer, from 0, where a question is answered several times.
-        answer: The answer.
-        contexts: The retrieved passages, best first.
-        retrieved: The same with documents, ranks and scores; see below.
-        cited_sentence_ids: The sentences that the answer cites.
-        choice_logprobs: The natural log-probability of each option; above 0 only by rounding.
-        choice_probs: The probability of each option, instead of its logarithm.
-        label: The class that the system chose.
-        latency_s: The latency of the answer in seconds.
-        cost_usd: The cost of the answer in US dollars.
-        error: The error with which the system failed; other fields are then ignored. An empty text
-            is no error.
-        extra: All unknown fields, unchanged.
-    """
-
-    question_id: Id
-    system: str | None = None
-    repeat: Repeat = 0
-    answer: str | None = None
-    contexts: list[str] | None = None
-    retrieved: list[Retrieved] | None = None
-    cited_sentence_ids: list[Id] | None = None
-    choice_logprobs: list[LogProbability | None] | None = None
-    choice_probs: list[Probability | None] | None = None
-    label: Name | None = None
-    latency_s: Amount | None = None
-    cost_usd: Amount | None = None
-    error: str | None = None
-    extra: dict[str, Any] | None = None
+    question_id: Id = fields.identity("The question.", ...)
+    system: str | None = fields.identity("The system; not needed if the path names it.")
+    repeat: Repeat = fields.identity(
+        "The number of the answer, from 0, where a question is answered several times.",
+        0,
+        stored_meaning="The number of the answer to the question; 0 where there is one.",
+    )
+    answer: str | None = fields.answer("The answer's text.", title="Answer")
+    contexts: list[str] | None = fields.answer(
+        "The texts that were retrieved, best first.", title="Passages"
+    )
+    retrieved: list[Retrieved] | None = fields.answer(
+        "The same with documents, ranks and scores; see below.", column=""
+    )
+    cited_sentence_ids: list[Id] | None = fields.answer(
+        "The sentences that the answer cites.", title="Sentences that the answer cites"
+    )
+    choice_logprobs: list[LogProbability | None] | None = fields.answer(
+        "The natural log-probability of each option, in order; above 0 only by rounding.",
+        title="Log-probabilities of the options",
+        stored_meaning="The natural log-probability of each option, in order.",
+    )
+    choice_probs: list[Probability | None] | None = fields.answer(
+        "The probability of each option, instead of its logarithm.", column="choice_logprobs"
+    )
+    label: Name | None = fields.answer(
+        "The class that the system chose.", title="Label of the system"
+    )
+    latency_s: Amount | None = fields.measured("The latency of the answer in seconds.")
+    cost_usd: Amount | None = fields.measured("The cost of the answer in US dollars.")
+    error: str | None = fields.measured(
+        "The error with which the system failed; other fields are then ignored. An empty text is "
+        "no error.",
+        stored_meaning="The error with which the system failed; null when it answered.",
+    )
+    extra: dict[str, Any] | None = fields.measured("All unknown fields, unchanged.")
 
     whole: ClassVar[tuple[str, ...]] = ("doc_id", "rank", "text")
     """The fields of `retrieved` that either all documents of a prediction have, or none."""

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, get_args, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from warehouse.formats.readers.error_messages import RecordError, found, sentences
-from warehouse.schema.table import ROUNDING
+from records.error_messages import RecordError, found, sentences
+from records.fields import Declared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from records.fields import Role
+
+
+ROUNDING = 1e-3
+"""How far a probability may exceed 1, and its logarithm 0: models compute with few digits. Metrics
+read such a probability as 1."""
 
 LARGEST_EXACT = 2.0**53
 """Beyond it, not every whole number is a float."""
@@ -28,7 +34,8 @@ def integer(value: object) -> object:
     return int(value) if is_whole else value  # type: ignore[call-overload]
 
 
-def _text_of_integer(value: object) -> object:
+def text_of_integer(value: object) -> object:
+    """Return "4" for 4 and 4.0, and other values unchanged."""
     value = integer(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
@@ -39,19 +46,22 @@ SPACES = " \t\r\n"
 """The characters that are nothing if a text has no others, for Python and DuckDB."""
 
 
-Name = Annotated[str, BeforeValidator(_text_of_integer)]
+Name = Annotated[str, BeforeValidator(text_of_integer)]
 """Text that files often write as a whole number, such as a label."""
 
 CONTROL = r"[\x00-\x1f\x7f-\x9f" "\u2028\u2029]"
 """A pattern, for Python, DuckDB and pydantic, of control characters and line separators. Ids and
 names contain none: they become labels of charts, lines of terminals and names of files."""
 
-_PRINTABLE = Field(pattern=f"^[^{CONTROL[1:]}*$")
+PRINTABLE_PATTERN = f"^[^{CONTROL[1:]}*$"
+"""A pattern of texts without control characters."""
 
-Id = Annotated[str, BeforeValidator(_text_of_integer), Field(min_length=1), _PRINTABLE]
+_PRINTABLE = Field(pattern=PRINTABLE_PATTERN)
+
+Id = Annotated[str, BeforeValidator(text_of_integer), Field(min_length=1), _PRINTABLE]
 """An id: text that is not empty, without control characters; whole numbers become text."""
 
-SliceName = Annotated[str, BeforeValidator(_text_of_integer), _PRINTABLE]
+SliceName = Annotated[str, BeforeValidator(text_of_integer), _PRINTABLE]
 """Text without control characters that defines slices; whole numbers become text."""
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -68,7 +78,8 @@ Whole = Annotated[Integer, Field(ge=-(2**31), le=2**31 - 1)]
 """A whole number that fits the warehouse's INTEGER."""
 
 
-def _list_of_text(value: object) -> object:
+def list_of_text(value: object) -> object:
+    """Return a text as a list, and a list unchanged."""
     if isinstance(value, str):
         return [value]
     if not isinstance(value, list):
@@ -76,7 +87,7 @@ def _list_of_text(value: object) -> object:
     return value
 
 
-Texts = Annotated[list[str], BeforeValidator(_list_of_text, json_schema_input_type=str | list[str])]
+Texts = Annotated[list[str], BeforeValidator(list_of_text, json_schema_input_type=str | list[str])]
 """A text, or a list of alternatives."""
 
 
@@ -94,6 +105,15 @@ class Record(BaseModel):
             name: get_args(hints[name])[0] if NoneType in get_args(hints[name]) else hints[name]
             for name in cls.model_fields
             if name != "extra"
+        }
+
+    @classmethod
+    @cache
+    def declared(cls) -> Mapping[str, Declared]:
+        """Return the declaration of each field."""
+        hints = {"extra": dict[str, Any], **cls.annotations()}
+        return {
+            name: Declared.of(name, info, hints[name]) for name, info in cls.model_fields.items()
         }
 
     @classmethod
@@ -116,3 +136,8 @@ class Record(BaseModel):
             return cls.model_validate(fields)
         except ValidationError as error:
             raise RecordError(sentences(error)) from None
+
+
+def fields_of(record: type[Record], *roles: Role) -> tuple[str, ...]:
+    """Return the names of the fields with one of some roles, in their order."""
+    return tuple(name for name, each in record.declared().items() if each.role in roles)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from records.error_messages import RecordError
+from records.question import invalid_tag_reason
 from warehouse.errors import InputError, Problem, suggest_name
-from warehouse.formats.readers.error_messages import RecordError
-from warehouse.formats.records.question import invalid_tag_reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from records.question import Question
     from warehouse.formats.format import Source
-    from warehouse.formats.records.question import Question
 
 
 class TagFields:

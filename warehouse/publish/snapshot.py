@@ -96,7 +96,6 @@ class Snapshot:
             self.path,
             read_only=True,
             settings=self.settings,
-            may_be_kept=True,
             check=partial(require_version, path=self.path),
         ) as connection:
             yield OpenSnapshot(connection)

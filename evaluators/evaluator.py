@@ -198,20 +198,18 @@ class Evaluator(ABC):
         self,
         rows: pl.DataFrame,  # noqa: ARG002 - few override it
         parts: Integers,  # noqa: ARG002
-        shape: tuple[int, int],  # noqa: ARG002
+        count: int,  # noqa: ARG002
     ) -> Mapping[str, Floats] | None:
         """Compute the system metrics without each part of the rows, faster than one by one.
 
         Args:
-            rows: As for `aggregate`, but of one or more systems.
-            parts: Shape (rows,): the part of each row. Those of the first system are numbered from
-                0, those of the next one after them, and so on.
-            shape: The number of systems, and of parts of each; at least one row of any other part
-                of the system is answered.
+            rows: As for `aggregate`.
+            parts: Shape (rows,): the part of each row, numbered from 0.
+            count: The number of parts; without any of them, at least one row is answered.
 
         Returns:
-            By metric, what `aggregate` gives without each part (NaN for no value): shape (systems,
-            parts). None: call `aggregate` for each part.
+            By metric, what `aggregate` gives without each part (NaN for no value): shape (count,).
+            None: call `aggregate` for each part.
         """
         return None
 

@@ -13,7 +13,6 @@ from warehouse.schema.ddl import literal, quoted
 from warehouse.storage.connection import Settings
 from warehouse.storage.duckdb_file import FileStorage
 from warehouse.storage.location import Lake
-from warehouse.storage.parameters import Parameters, execute
 from warehouse.storage.scratch import ScratchResult, scratch_folder
 from warehouse.storage.transaction import Transaction, fetch_frame
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+    from warehouse.storage.connect import Parameters
     from warehouse.storage.ducklake.storage import LakeStorage
     from warehouse.storage.location import Location
     from warehouse.storage.staging import Where
@@ -89,7 +89,7 @@ class Warehouse:
         for fast processing only. JSON becomes text.
         """
         with self.reading() as connection:
-            reader = execute(connection, _as_text(connection, sql, parameters), parameters)
+            reader = connection.execute(_as_text(connection, sql, parameters), parameters)
             batches = reader.to_arrow_reader(rows)
             yield (_to_frame(batch) for batch in batches)
 
@@ -182,8 +182,7 @@ class Warehouse:
 def _copy_to_parquet(
     connection: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters | None, path: Path
 ) -> int:
-    row = execute(
-        connection,
+    row = connection.execute(
         f"COPY ({_as_text(connection, sql, parameters)}) TO {literal(str(path))} "
         "(FORMAT parquet, COMPRESSION uncompressed, ROW_GROUP_SIZE 51200)",
         parameters,
@@ -193,7 +192,7 @@ def _copy_to_parquet(
 
 def _as_text(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters | None) -> str:
     """Return a query with its JSON columns cast to text."""
-    described = execute(connection, f"SELECT * FROM ({sql}) LIMIT 0", parameters).description  # noqa: S608
+    described = connection.execute(f"SELECT * FROM ({sql}) LIMIT 0", parameters).description  # noqa: S608
     json = [quoted(name) for name, type_, *_ in described or [] if str(type_) == "JSON"]
     listed = ", ".join(f"{name}::VARCHAR AS {name}" for name in json)
     return f"SELECT {f'* REPLACE ({listed})' if json else '*'} FROM ({sql})"  # noqa: S608

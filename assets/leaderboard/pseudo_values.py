@@ -13,11 +13,7 @@ from assets.leaderboard.score_matrix import ALL, QuestionIndex, QuestionSet, sor
 from assets.leaderboard.system_pairs import pair_rows
 from evaluators.outcome import Unscored
 from evaluators.scoring import counted_rows
-from evaluators.statistics.jackknife import (
-    assign_parts,
-    pseudo_values,
-    pseudo_values_of_systems,
-)
+from evaluators.statistics.jackknife import assign_parts, pseudo_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,10 +24,7 @@ if TYPE_CHECKING:
     from evaluators.kinds.pairwise import PairedAnswers
     from evaluators.outcome import Graded
     from evaluators.scoring import PairedSystems
-    from evaluators.statistics.arrays import Floats, Integers
-
-_MOST_COUNTS = 4_000_000
-"""The most counts, by system, part and at most as many labels as samples, that are made at once."""
+    from evaluators.statistics.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -77,21 +70,17 @@ class PseudoValues:
         n_parts = int(parts.max(initial=-1)) + 1
         # Most systems have all questions: they share one array and one division into parts.
         complete, nothing = (QuestionSet(each, self.questions) for each in (every, every[:0]))
-        together = _complete_pseudo_values(evaluator, samples, graded, every, parts)
         for system, rows in samples.items():
             found, questions = graded[system], rows["question"].to_numpy()
             question_set, own_parts = complete, parts
-            if system in together:
-                own = shared = together[system]
-            else:
-                shared_parts = parts[np.searchsorted(every, questions)]
-                own = shared = pseudo_values(evaluator, rows, shared_parts, found, n_parts)
-                keys = sorted_unique(questions)
-                if len(keys) < len(every):
-                    question_set = QuestionSet(keys, self.questions)
-                    own_parts = assign_parts(self.questions.cluster_keys(keys))
-                    place = np.searchsorted(keys, questions)
-                    own = pseudo_values(evaluator, rows, own_parts[place], found)
+            shared_parts = parts[np.searchsorted(every, questions)]
+            own = shared = pseudo_values(evaluator, rows, shared_parts, found, n_parts)
+            keys = sorted_unique(questions)
+            if len(keys) < len(every):
+                question_set = QuestionSet(keys, self.questions)
+                own_parts = assign_parts(self.questions.cluster_keys(keys))
+                place = np.searchsorted(keys, questions)
+                own = pseudo_values(evaluator, rows, own_parts[place], found)
             sizes = np.bincount(own_parts[own_parts >= 0]).astype(np.float64)
             for metric in evaluator.system_metrics:
                 name, chance = metric.name, found.chance.get(metric.debiases or metric.name)
@@ -150,29 +139,3 @@ class PseudoValues:
             for evaluator in benchmark.evaluators
             if (evaluator.name, ALL) in self.paired
         ]
-
-
-def _complete_pseudo_values(
-    evaluator: Evaluator,
-    samples: Mapping[str, pl.DataFrame],
-    graded: Mapping[str, Graded],
-    every: Keys,
-    parts: Integers,
-) -> dict[str, Mapping[str, Floats]]:
-    """Compute the pseudo-values of the systems that answered every question once, together."""
-    count = int(parts.max(initial=-1)) + 1
-    if count <= 1 or (parts < 0).any():
-        return {}
-    complete = [
-        system
-        for system, rows in samples.items()
-        if np.array_equal(rows["question"].to_numpy(), every) and not rows["failed"].any()
-    ]
-    found: dict[str, Mapping[str, Floats]] = {}
-    step = max(1, _MOST_COUNTS // (count * len(every)))
-    for some in (complete[at : at + step] for at in range(0, len(complete), step)):
-        rows = pl.concat([samples[system] for system in some])
-        own = pseudo_values_of_systems(evaluator, rows, parts, [graded[each] for each in some])
-        if own is not None:
-            found |= dict(zip(some, own, strict=True))
-    return found

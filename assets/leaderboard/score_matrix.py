@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from evaluators.statistics.arrays import Booleans, Floats, Integers
     from warehouse.queries.benchmarks import Source
     from warehouse.queries.samples import Query
-    from warehouse.storage.parameters import Parameters
+    from warehouse.storage.connect import Parameters
 
     Keys: TypeAlias = NDArray[np.uint64]
 

@@ -92,12 +92,12 @@ class PassFailEvaluator(Evaluator):
         return {"passes_of_all": int((rows["passes"] == 1).sum()) / rows.height}
 
     def aggregate_without(
-        self, rows: pl.DataFrame, parts: Integers, shape: tuple[int, int]
+        self, rows: pl.DataFrame, parts: Integers, count: int
     ) -> Mapping[str, Floats]:
         """Subtract the counts of each part from those of all samples."""
         passed = (rows["passes"] == 1).fill_null(value=False).to_numpy()
-        passes = subtract_parts(passed, parts, shape)
-        return {"passes_of_all": passes / subtract_parts(np.ones(len(parts)), parts, shape)}
+        passes = subtract_parts(passed, parts, count)
+        return {"passes_of_all": passes / subtract_parts(np.ones(len(parts)), parts, count)}
 
 
 def pass_fail_scores(*, answer: bool, context: bool | Unscored = NOT_JUDGED) -> Scores:

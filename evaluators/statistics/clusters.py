@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -236,19 +235,19 @@ def subtract(values: Floats, pairs: Integers) -> Floats:
     return differences.T
 
 
-def subtract_parts(counts: Floats, parts: Integers, shape: tuple[int, int]) -> Floats:
+def subtract_parts(counts: Floats, parts: Integers, count: int) -> Floats:
     """Return the sums without each part.
 
     Args:
         counts: Shape (rows,): whole numbers, so that the sums are exact.
-        parts: Shape (rows,): the part of each row, numbered over all systems.
-        shape: The number of systems, and of parts of each.
+        parts: Shape (rows,): the part of each row.
+        count: The number of parts.
 
     Returns:
-        The given shape: the sum of a system's numbers without those of the part.
+        Shape (count,): the sum of the numbers without those of the part.
     """
-    sums = np.bincount(parts, counts, math.prod(shape)).reshape(shape)
-    rest: Floats = sums.sum(axis=1, keepdims=True) - sums
+    sums = np.bincount(parts, counts, count)
+    rest: Floats = sums.sum() - sums
     return rest
 
 

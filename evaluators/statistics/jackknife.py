@@ -11,7 +11,7 @@ from evaluators.outcome import Unscored
 from evaluators.statistics.arrays import SEED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     import polars as pl
     from numpy.typing import NDArray
@@ -91,57 +91,31 @@ def pseudo_values(
     return pseudo_by_metric
 
 
-def pseudo_values_of_systems(
-    evaluator: Evaluator, rows: pl.DataFrame, parts: Integers, found: Sequence[Graded]
-) -> Sequence[Mapping[str, Floats]] | None:
-    """Compute what `pseudo_values` gives for several systems at once.
-
-    Args:
-        evaluator: The evaluator of the system metrics.
-        rows: The counted samples of one system after the other, all of them answered.
-        parts: The part of each sample of a system, the same for all; at least two parts.
-        found: The system metrics of each system.
-
-    Returns:
-        Those of each system; None where the evaluator computes them one by one only.
-    """
-    count = int(parts.max()) + 1
-    of_all = (count * np.arange(len(found))[:, None] + parts).ravel()
-    without = evaluator.aggregate_without(rows, of_all, (len(found), count))
-    if without is None:
-        return None
-    pseudo = {}
-    for name, left in without.items():
-        scores = np.array([[_number(graded.scores[name])] for graded in found])
-        pseudo[name] = _combine(scores, scores, left, 1.0)
-    return [{name: values[at] for name, values in pseudo.items()} for at in range(len(found))]
-
-
-def _combine(score: Floats | float, whole: Floats | float, without: Floats, scale: float) -> Floats:
+def _combine(score: float, whole: float, without: Floats, scale: float) -> Floats:
     """Return the pseudo-values of one metric.
 
     Args:
-        score: The metric of all samples, or of all of each system: shape (systems, 1).
-        whole: The metric of the samples that are in a part; the same shape.
-        without: The metric without each part: shape (..., parts).
+        score: The metric of all samples.
+        whole: The metric of the samples that are in a part.
+        without: Shape (parts,): the metric without each part.
         scale: Scales the spread to all samples.
     """
-    count = without.shape[-1]
+    count = len(without)
     pseudo = count * whole - (count - 1) * without
-    values: Floats = score + (pseudo - pseudo.mean(axis=-1, keepdims=True)) * scale
+    values: Floats = score + (pseudo - pseudo.mean()) * scale
     return values
 
 
 def _without_each(
     evaluator: Evaluator, rows: pl.DataFrame, parts: Integers, count: int, found: Graded
-) -> dict[str, Floats]:
+) -> Mapping[str, Floats]:
     """Return the metrics without each part; NaN where there is no value."""
     answered = np.bincount(parts, ~rows["failed"].to_numpy(), minlength=count)
     has_answers = answered.sum() > answered
     if count and has_answers.all() and rows[scoring.COUNTED].all():
-        by_metric = evaluator.aggregate_without(rows, parts, (1, count))
+        by_metric = evaluator.aggregate_without(rows, parts, count)
         if by_metric is not None:
-            return {name: values[0] for name, values in by_metric.items()}
+            return by_metric
     without = [
         scoring.aggregate_unpacked(evaluator, rows.filter(parts != left), found.chance).scores
         for left in range(count)

@@ -6,7 +6,6 @@ import math
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from evaluators.text.nltk_parts import import_part
 from evaluators.text.sentences import sentences
 from evaluators.text.words import (
     SEGMENTER,
@@ -148,8 +147,9 @@ def _smoothed_mean(right: Sequence[int], totals: Sequence[int]) -> float:
 
 @cache
 def _nltk_tokenizer() -> Callable[[str], list[str]]:
-    module = import_part("nltk.tokenize.destructive")
-    tokenize: Callable[[str], list[str]] = module.NLTKWordTokenizer().tokenize
+    from nltk.tokenize.destructive import NLTKWordTokenizer
+
+    tokenize: Callable[[str], list[str]] = NLTKWordTokenizer().tokenize
     return tokenize
 
 

@@ -8,7 +8,6 @@ from collections.abc import Hashable
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from evaluators.text.nltk_parts import import_part
 from evaluators.text.normalization import normalize_unicode
 
 if TYPE_CHECKING:
@@ -173,7 +172,9 @@ def unicode_pattern(source: str) -> Pattern[str]:
 
 @cache
 def _porter() -> Callable[[str], str]:
-    stem: Callable[[str], str] = import_part("nltk.stem.porter").PorterStemmer().stem
+    from nltk.stem.porter import PorterStemmer
+
+    stem: Callable[[str], str] = PorterStemmer().stem
     return stem
 
 

@@ -15,7 +15,6 @@ from orchestration.executors import MULTIPROCESS, start_forkserver
 from orchestration.jobs import EVALUATE, contiguous_ranges, range_tags
 from orchestration.runs.cancel import cancelled, is_interruption, mark_if_interrupted
 from orchestration.runs.events import LOGGER, SCORES, RunRecord, event_logger, record_event
-from orchestration.runs.fast_imports import collect_garbage
 from orchestration.runs.subprocess_run import (
     CheckStepFailed,
     console_logger_config,
@@ -98,7 +97,6 @@ def _run(
     benchmarks = options.benchmarks or tuple(project.benchmarks)
     ranges = list(contiguous_ranges(list(project.benchmarks), benchmarks))
     evaluators = sum(key.path[0] == SCORES for key in keys)
-    collect_garbage()
     progress.begin(len(selected_job.nodes) * len(ranges), evaluators)
     for first, last in ranges:
         # All systems are known only after the last range was read.

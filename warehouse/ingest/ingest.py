@@ -15,7 +15,6 @@ from warehouse.ingest.fast_path import NotFastPath
 from warehouse.ingest.plan import Load, QuestionLoad, has_queries
 from warehouse.ingest.result import Ingested, unchanged
 from warehouse.storage.connection import connect_memory
-from warehouse.storage.connection_pool import SMALL_BYTES, all_threads
 from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -77,13 +76,11 @@ def ingest(
             own_folder.mkdir()
             steps |= _plan(warehouse, files, known[files.benchmark], kinds, own_folder, force=force)
         loads = {key: step for key, step in steps.items() if isinstance(step, Load)}
-        is_large = sum(_file_sizes(loads)) > SMALL_BYTES
-        with all_threads() if is_large else nullcontext():
-            # Held open: to open an in-memory DuckDB takes longer than to scan a small file.
-            with connect_memory(warehouse.settings):
-                for load in loads.values():
-                    load.prepare(warehouse)
-            written = _write_all(warehouse, loads, inspect)
+        # Held open: to open an in-memory DuckDB takes longer than to scan a small file.
+        with connect_memory(warehouse.settings):
+            for load in loads.values():
+                load.prepare(warehouse)
+        written = _write_all(warehouse, loads, inspect)
     return {
         key: step if isinstance(step, Ingested) else written[key] for key, step in steps.items()
     }

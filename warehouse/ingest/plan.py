@@ -35,7 +35,6 @@ from warehouse.ingest.result import Ingested, ReadResult
 from warehouse.ingest.row_by_row import write_documents, write_predictions, write_questions
 from warehouse.ingest.rows_sql import select_predictions, select_questions
 from warehouse.storage.connection import connect_memory
-from warehouse.storage.parameters import execute
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -154,7 +153,7 @@ class Load(ABC):
                 for select, parameters in self.selects():
                     # The hash of a row needs all of its values.
                     hashes = f"SELECT bit_xor(hash(r)) FROM ({select}) AS r"  # noqa: S608
-                    execute(connection, hashes, parameters).fetchall()
+                    connection.execute(hashes, parameters).fetchall()
         except duckdb.Error:
             self.read_rows(warehouse)
 

@@ -18,7 +18,6 @@ from warehouse.storage.connect import require_select
 from warehouse.storage.connection import Settings, connect_file
 from warehouse.storage.file_lock import FileLock
 from warehouse.storage.migrate import require_version
-from warehouse.storage.parameters import execute
 from warehouse.storage.scratch import scratch_folder
 from warehouse.storage.transaction import fetch_frame
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from warehouse.storage.parameters import Parameters
+    from warehouse.storage.connect import Parameters
     from warehouse.store import Warehouse
 
 FILE_NAME = "scoreline.duckdb"
@@ -97,7 +96,6 @@ class Snapshot:
             self.path,
             read_only=True,
             settings=self.settings,
-            may_be_kept=True,
             check=partial(require_version, path=self.path),
         ) as connection:
             yield OpenSnapshot(connection)
@@ -137,7 +135,7 @@ class OpenSnapshot:
         """
         try:
             require_select(self._connection, sql)
-            found = execute(self._connection, sql, parameters)
+            found = self._connection.execute(sql, parameters)
             names = [name for name, *_ in found.description or ()]
             return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
         except duckdb.Error as error:
@@ -175,7 +173,7 @@ def amend(folder: Path, sql: str, parameters: Parameters, patience_s: float) -> 
         shutil.copyfile(target, copied)
         with connect_file(copied, read_only=False, settings=Settings()) as connection:
             require_version(connection, target)
-            execute(connection, sql, parameters)
+            connection.execute(sql, parameters)
         fsync(copied)
         copied.replace(target)
         fsync(folder)

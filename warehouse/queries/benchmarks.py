@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from warehouse.storage.parameters import Parameters
+    from warehouse.storage.connect import Parameters
 
 MAX_SAMPLES = 100_000
 """The samples in a part of a run, unless a single benchmark has more."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import duckdb
 
@@ -16,10 +17,11 @@ from warehouse.errors import InvalidQuery
 from warehouse.storage.scratch import MEMORY, spill_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
+    from collections.abc import Iterator
 
 Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
+Parameters: TypeAlias = Mapping[str, Any] | Sequence[Any]
+"""The values of `$name`, or of each `?`, in a statement."""
 
 REFUSED: Final = frozenset(
     {

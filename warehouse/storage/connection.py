@@ -25,7 +25,7 @@ from warehouse.errors import (
 )
 from warehouse.schema.ddl import create_tables
 from warehouse.storage.connect import connect, log_settings
-from warehouse.storage.connection_pool import STORAGE_VERSION, keeps_attached, pooled_connection
+from warehouse.storage.connection_pool import STORAGE_VERSION, pooled_connection
 from warehouse.storage.file_system import special_file
 from warehouse.storage.memory import default_memory_limit, thread_count
 from warehouse.storage.scratch import MEMORY
@@ -69,15 +69,13 @@ def connect_file(
     read_only: bool,
     settings: Settings,
     patience_s: float = 0.0,
-    may_be_kept: bool = False,
     lock: Callable[[], AbstractContextManager[None]] = nullcontext,
     check: Callable[[duckdb.DuckDBPyConnection], None] = lambda _: None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a DuckDB file for the duration of the `with`.
 
-    It waits up to `patience_s` while a foreign process has the file open. With `may_be_kept`,
-    `keep_attached` applies to it. What `lock` returns is held as long as this process has the file
-    open, and `check` is called when it opens the file.
+    It waits up to `patience_s` while a foreign process has the file open. What `lock` returns is
+    held as long as this process has the file open, and `check` is called when it opens the file.
 
     Raises:
         WarehouseLocked: A process that does not use the file lock has it open.
@@ -95,7 +93,6 @@ def connect_file(
                 path,
                 read_only=read_only,
                 settings=settings,
-                may_be_kept=may_be_kept,
                 lock=lock,
                 check=check,
             )
@@ -201,7 +198,6 @@ def _open(
     *,
     read_only: bool,
     settings: Settings,
-    may_be_kept: bool = False,
     lock: Callable[[], AbstractContextManager[None]] = nullcontext,
     check: Callable[[duckdb.DuckDBPyConnection], None] = lambda _: None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -209,17 +205,14 @@ def _open(
     config = duckdb_config(settings) | {"storage_compatibility_version": STORAGE_VERSION}
     config |= {} if read_only else log_settings(path)
     scratch = settings.scratch
-    # Where files are kept attached, all queries are Scoreline's own.
-    if scratch is not None and (not settings.sealed or keeps_attached()):
+    if scratch is not None and not settings.sealed:
         with pooled_connection(
             path,
             read_only=read_only,
             config=config,
             scratch=scratch,
-            may_be_kept=may_be_kept,
             lock=lock,
             check=check,
-            in_any=settings.sealed,
         ) as connection:
             yield connection
         return

@@ -1,21 +1,17 @@
 """A pool of DuckDB databases that attach files for as long as they have connections.
 
 Starting a DuckDB database takes more than ten milliseconds, attaching a file to a running one some
-three, and detaching a changed one ten. A run opens its warehouse some seventy times for a moment,
-so that other processes can use it. With `keep_attached`, a file and its lock are kept for another
-moment; otherwise a database without connections has no file open.
+three. A run opens its warehouse some seventy times for a moment, so that other processes can use
+it: a database without connections has no file open.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-import time
-from collections import Counter
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from multiprocessing.util import Finalize
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import duckdb
@@ -27,6 +23,7 @@ from warehouse.storage.scratch import MEMORY, spill_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from warehouse.storage.connect import Config
 
@@ -35,19 +32,6 @@ STORAGE_VERSION: Final = "v1.2.0"
 
 Files of the default version, which DuckDB before 1.2 can read as well, take more than twice as long
 to attach. Versions before v1.2.0 are not kept: DuckDB reopens such files with the default version.
-"""
-
-KEPT_S: Final = 0.05
-"""How long at least `keep_attached` keeps a file without connections."""
-
-LONGEST_S: Final = 2.0
-"""How long a file is kept between connections, so that other processes have their turn."""
-
-SMALL_BYTES: Final = 32_000_000
-"""The size up to which a file is read by one thread.
-
-Queries of so few rows have nothing to share, but each wakes the other threads: a small run took
-7 % more processor time, and was no faster.
 """
 
 Identity: TypeAlias = tuple[int, int] | None
@@ -61,25 +45,19 @@ class AttachedFile:
         name: Its name in the database.
         path: The file.
         read_only: Whether it cannot be written.
-        may_be_kept: Whether `keep_attached` applies to it.
         identity: Tells it from another file that takes its path.
         locks: What is held until it is detached.
-        since: When it was attached.
         connections: The number of its connections.
         is_written: Whether one of them writes.
-        idle_since: When the last of them was closed.
     """
 
     name: str
     path: str
     read_only: bool
-    may_be_kept: bool
     identity: Identity
     locks: ExitStack = field(default_factory=ExitStack)
-    since: float = field(default_factory=time.monotonic)
     connections: int = 0
     is_written: bool = False
-    idle_since: float = 0.0
 
     def serves(self, path: Path, identity: Identity, *, read_only: bool) -> bool:
         """Return whether another connection to a file can use this one."""
@@ -98,8 +76,6 @@ class PooledDatabase:
         connection: Its first connection, which only attaches and detaches files.
         opened: Closes it, and removes the folder to which it spills data.
         spilled: That folder, which exists while it holds data; null if nothing can be spilled.
-        most_threads: The number of its threads while it has a connection that needs them.
-        threads: The number of its threads now.
         attached: Its files.
         is_broken: Whether an error occurred in it; DuckDB may then refuse every statement.
     """
@@ -107,8 +83,6 @@ class PooledDatabase:
     connection: duckdb.DuckDBPyConnection
     opened: ExitStack
     spilled: Path | None
-    most_threads: int
-    threads: int = 1
     attached: list[AttachedFile] = field(default_factory=list)
     is_broken: bool = False
 
@@ -120,7 +94,7 @@ class PooledDatabase:
                 return file
         return None
 
-    def attach(self, path: Path, *, read_only: bool, may_be_kept: bool) -> AttachedFile:
+    def attach(self, path: Path, *, read_only: bool) -> AttachedFile:
         """Attach a file."""
         names = {each.name for each in self.attached}
         candidates = (f"warehouse{i or ''}" for i in range(len(names) + 1))
@@ -128,7 +102,7 @@ class PooledDatabase:
         option = "READ_ONLY" if read_only else f"STORAGE_VERSION '{STORAGE_VERSION}'"
         options = f"(TYPE duckdb, {option})"
         self.connection.execute(f"ATTACH {literal(str(path))} AS {name} {options}")
-        file = AttachedFile(name, str(path), read_only, may_be_kept, _identity(path))
+        file = AttachedFile(name, str(path), read_only, _identity(path))
         self.attached.append(file)
         return file
 
@@ -138,21 +112,12 @@ class PooledDatabase:
         cursor.execute(f"USE {file.name}")
         file.connections += 1
         file.is_written = not read_only and file.path != MEMORY
-        self._set_threads()
         return cursor
 
-    def _set_threads(self) -> None:
-        used = (each.path for each in self.attached if each.connections)
-        threads = self.most_threads if _ALL_THREADS or any(map(_is_large, used)) else 1
-        if threads != self.threads:
-            self.connection.execute(f"SET threads = {threads}")
-            self.threads = threads
-
     def release(self, file: AttachedFile, cursor: duckdb.DuckDBPyConnection) -> None:
-        """Close a connection; detach the file with its last one, unless it is kept."""
+        """Close a connection; detach the file with its last one."""
         cursor.close()
         file.connections -= 1
-        file.idle_since = time.monotonic()
         # A database removes its spilled data only when it is closed.
         if self.spilled is not None and self.spilled.exists():
             self.is_broken = True
@@ -160,10 +125,10 @@ class PooledDatabase:
             file.is_written = False
             # Rows that are only in the log are compressed when they are moved to the file.
             self.connection.execute("RESET disabled_compression_methods")
-        if file.connections == 0 and not self._keeps(file):
-            self.detach(file)
+        if file.connections == 0:
+            self._detach(file)
 
-    def detach(self, file: AttachedFile) -> None:
+    def _detach(self, file: AttachedFile) -> None:
         """Detach a file without connections, then release its locks."""
         self.attached.remove(file)
         with file.locks:
@@ -172,32 +137,11 @@ class PooledDatabase:
             except duckdb.Error:
                 self.is_broken = True
 
-    def detach_idle(self, path: Path | None = None, *, idle_s: float = 0.0) -> None:
-        """Detach a file, or all, that had no connection for some time."""
-        last = time.monotonic() - idle_s
-        for file in list(self.attached):
-            is_meant = path is None or file.path == str(path)
-            if is_meant and not file.connections and file.idle_since <= last:
-                self.detach(file)
-
-    def _keeps(self, file: AttachedFile) -> bool:
-        if not _KEEPING or not file.may_be_kept or self.is_broken or _WAITING[file.path]:
-            return False
-        return file.idle_since - file.since < LONGEST_S
-
 
 _POOL: dict[tuple[object, ...], PooledDatabase] = {}
 _INHERITED: list[PooledDatabase] = []
 _CLOSED_AT_EXIT: set[int] = set()
 _LOCK = threading.RLock()
-_KEEPING: list[threading.Event] = []
-"""The end of each `keep_attached` that lasts."""
-
-_ALL_THREADS: list[None] = []
-"""As many values as there are `all_threads` that last."""
-
-_WAITING: Counter[str] = Counter()
-"""How many threads of this process wait for the lock of a file."""
 
 
 @contextmanager
@@ -207,10 +151,8 @@ def pooled_connection(
     read_only: bool,
     config: Config,
     scratch: Path,
-    may_be_kept: bool = False,
     lock: Callable[[], AbstractContextManager[None]] = nullcontext,
     check: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
-    in_any: bool = False,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Connect to a file through the pool for the duration of the `with`.
 
@@ -219,47 +161,35 @@ def pooled_connection(
         read_only: Whether nothing is written.
         config: With `scratch`, it selects the database of the pool.
         scratch: The folder for data that spills to disk.
-        may_be_kept: Whether `keep_attached` applies to the file: it must not be moved meanwhile.
         lock: Returns a context that is entered before the file is attached, and left after it was
             detached.
         check: Called with the first connection to the attached file.
-        in_any: Whether any database of the pool will do.
     """
     key: tuple[object, ...] = (scratch, *config.items())
     with _LOCK:
-        if in_any:
-            key = next(iter(_POOL), key)
         database = _POOL.get(key)
         file = None if database is None else database.find(path, read_only=read_only)
-        if file is None:
-            # This process itself may hold the lock for a file that is only kept.
-            detach_idle(path)
-            _WAITING[str(path)] += 1
-        elif database is not None:
+        if file is not None and database is not None:
             cursor = database.connect(file, read_only=read_only)
     is_new = file is None
     if file is None or database is None:
-        try:
-            with ExitStack() as locks:
-                locks.enter_context(lock())
-                with _LOCK:
-                    database = _POOL.get(key)
-                    if database is None:
-                        close_idle()
-                        _close_at_exit()
-                        database = _POOL[key] = _open_pooled(config, scratch)
-                    try:
-                        file = database.find(path, read_only=read_only) or database.attach(
-                            path, read_only=read_only, may_be_kept=may_be_kept
-                        )
-                        cursor = database.connect(file, read_only=read_only)
-                    except BaseException:
-                        _close_if_idle(key, database)
-                        raise
-                    file.locks.push(locks.pop_all())
-        finally:
+        with ExitStack() as locks:
+            locks.enter_context(lock())
             with _LOCK:
-                _WAITING[str(path)] -= 1
+                database = _POOL.get(key)
+                if database is None:
+                    close_idle()
+                    _close_at_exit()
+                    database = _POOL[key] = _open_pooled(config, scratch)
+                try:
+                    file = database.find(path, read_only=read_only) or database.attach(
+                        path, read_only=read_only
+                    )
+                    cursor = database.connect(file, read_only=read_only)
+                except BaseException:
+                    _close_if_idle(key, database)
+                    raise
+                file.locks.push(locks.pop_all())
     try:
         with ending_query(cursor):
             if is_new and check is not None:
@@ -272,59 +202,12 @@ def pooled_connection(
         with _LOCK:
             database.release(file, cursor)
             if database.is_broken:
-                database.detach_idle()
                 _close_if_idle(key, database)
-
-
-@contextmanager
-def keep_attached() -> Iterator[None]:
-    """Keep files attached for a moment after each use, for the duration of the `with`."""
-    ended = threading.Event()
-    _KEEPING.append(ended)
-    thread = threading.Thread(target=_detach_unused, args=(ended,), name="detach", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        with _LOCK:
-            _KEEPING.remove(ended)
-            detach_idle()
-
-
-@contextmanager
-def all_threads() -> Iterator[None]:
-    """Let connections that are made during the `with` use all threads, even if files are small."""
-    _ALL_THREADS.append(None)
-    try:
-        yield
-    finally:
-        _ALL_THREADS.pop()
-
-
-def keeps_attached() -> bool:
-    """Return whether files are kept attached now."""
-    return bool(_KEEPING)
-
-
-def _detach_unused(ended: threading.Event) -> None:
-    while not ended.wait(KEPT_S):
-        with _LOCK:
-            for database in _POOL.values():
-                database.detach_idle(idle_s=KEPT_S)
-
-
-def detach_idle(path: Path | None = None) -> None:
-    """Detach a file, or all, unless they are in use: they then hold all that was written."""
-    with _LOCK:
-        for database in _POOL.values():
-            database.detach_idle(path)
 
 
 def close_idle() -> None:
     """Close the databases without connections."""
     with _LOCK:
-        detach_idle()
         for key, database in list(_POOL.items()):
             _close_if_idle(key, database)
 
@@ -346,9 +229,6 @@ def _reset_after_fork() -> None:
     """Drop the databases of the parent process, whose threads do not exist here."""
     global _LOCK  # noqa: PLW0603 - another thread of the parent may have held it
     _LOCK = threading.RLock()
-    _KEEPING.clear()
-    _ALL_THREADS.clear()
-    _WAITING.clear()
     _INHERITED.extend(_POOL.values())
     _POOL.clear()
 
@@ -360,19 +240,9 @@ if hasattr(os, "register_at_fork"):
 def _open_pooled(config: Config, scratch: Path) -> PooledDatabase:
     with ExitStack() as stack:
         spilled = stack.enter_context(spill_folder(scratch))
-        opened = open_database(
-            MEMORY, read_only=False, config=config | {"threads": 1}, spilled=spilled
-        )
+        opened = open_database(MEMORY, read_only=False, config=config, spilled=spilled)
         stack.enter_context(opened)
-        return PooledDatabase(opened, stack.pop_all(), spilled, int(str(config["threads"])))
-
-
-def _is_large(path: str) -> bool:
-    """Return whether queries of a file need more than one thread."""
-    try:
-        return Path(path).stat().st_size > SMALL_BYTES
-    except OSError:
-        return False
+        return PooledDatabase(opened, stack.pop_all(), spilled)
 
 
 def _identity(path: Path) -> Identity:

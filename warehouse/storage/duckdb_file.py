@@ -13,7 +13,6 @@ from warehouse.errors import SchemaOutdated, WarehouseDamaged, WarehouseError
 from warehouse.storage.atomic import fsync
 from warehouse.storage.connect import ending_query
 from warehouse.storage.connection import Settings, connect_file, create_file
-from warehouse.storage.connection_pool import detach_idle
 from warehouse.storage.file_lock import FileLock
 from warehouse.storage.migrate import create_backup, migrate, require_version
 from warehouse.storage.scratch import scratch_folder
@@ -90,19 +89,16 @@ class FileStorage:
     def exclusive_lock(self) -> Iterator[None]:
         """Hold the lock without a connection, for replacing the file itself."""
         self._create_if_missing()
-        detach_idle(self.path)
         with self._lock.exclusive():
             yield
 
     def copy(self, target: Path) -> None:
         """Copy the file between two transactions."""
-        detach_idle(self.path)
         log = self.path.with_name(self.path.name + ".wal")
         if log.exists():
             # A killed process left it; opening the file for writing applies it.
             with self.writing():
                 pass
-            detach_idle(self.path)
         # The open connection excludes processes that do not use the file lock.
         with self.reading() as connection:
             if log.exists():
@@ -114,7 +110,6 @@ class FileStorage:
     def size_bytes(self) -> int:
         """Return the size of a copy in bytes."""
         self._create_if_missing()
-        detach_idle(self.path)
         return self.path.stat().st_size
 
     @contextmanager
@@ -134,7 +129,6 @@ class FileStorage:
                 read_only=read_only,
                 settings=self.settings,
                 patience_s=self.patience_s,
-                may_be_kept=True,
                 lock=self._lock.shared if read_only else self._lock.exclusive,
                 check=check,
             ) as connection:

@@ -13,7 +13,6 @@ import duckdb
 from warehouse.errors import DuplicateKey, WarehouseError
 from warehouse.schema.ddl import quoted
 from warehouse.schema.tables import Table, table_named
-from warehouse.storage.parameters import Parameters, execute
 from warehouse.storage.staging import (
     Constants,
     StagedRows,
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from warehouse.storage.connect import Parameters
+
     Rows: TypeAlias = pl.DataFrame | Path | Iterable[pl.DataFrame]
 
 NO_CONSTANTS: Final[Constants] = MappingProxyType({})
@@ -38,7 +39,7 @@ def fetch_frame(
     connection: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters | None = None
 ) -> pl.DataFrame:
     """Return the result of a query as a frame; JSON becomes text, a MAP a Polars map."""
-    return execute(connection, sql, parameters).pl()
+    return connection.execute(sql, parameters).pl()
 
 
 class Transaction:
@@ -63,7 +64,7 @@ class Transaction:
         Returns:
             The number of changed rows; -1 for statements that do not change rows.
         """
-        row = execute(self._connection, sql, parameters).fetchone()
+        row = self._connection.execute(sql, parameters).fetchone()
         return int(row[0]) if row is not None and isinstance(row[0], int) else -1
 
     def disable_text_compression(self, *, unless_repeated: bool = False) -> None:

@@ -105,13 +105,13 @@ class Citation(FrameEvaluator):
         }
 
     def aggregate_without(
-        self, rows: pl.DataFrame, parts: Integers, shape: tuple[int, int]
+        self, rows: pl.DataFrame, parts: Integers, count: int
     ) -> Mapping[str, Floats]:
         """Subtract the counts of each part from those of all samples."""
 
         def rest(name: str) -> Floats:
             counts = rows[name].cast(pl.Float64).to_numpy()
-            return subtract_parts(counts, parts, shape)
+            return subtract_parts(counts, parts, count)
 
         right, cited, gold = rest("right"), rest("cited"), rest("gold")
         unknown = np.where(rest("failed") > 0, np.nan, 0.0)

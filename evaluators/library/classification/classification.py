@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import string
 from collections import Counter
 from dataclasses import dataclass
@@ -146,7 +145,7 @@ class Classification(FrameEvaluator):
         return Graded(self._averages(labels, table, int(rows["failed"].sum())), detail)
 
     def aggregate_without(
-        self, rows: pl.DataFrame, parts: Integers, shape: tuple[int, int]
+        self, rows: pl.DataFrame, parts: Integers, count: int
     ) -> Mapping[str, Floats] | None:
         """Subtract the counts of each part from those of all samples."""
         if self.positive_label is not None or rows["failed"].any():
@@ -161,9 +160,9 @@ class Classification(FrameEvaluator):
 
         def rest(label: NDArray[Any], chosen: Booleans | slice) -> Integers:
             cell = parts[chosen] * (len(labels) + 1) + label[chosen]
-            counts = np.bincount(cell, minlength=math.prod(shape) * (len(labels) + 1))
-            by_part = counts.reshape(*shape, -1)[..., : len(labels)]
-            left: Integers = by_part.sum(axis=1, keepdims=True) - by_part
+            counts = np.bincount(cell, minlength=count * (len(labels) + 1))
+            by_part = counts.reshape(count, -1)[:, : len(labels)]
+            left: Integers = by_part.sum(axis=0) - by_part
             return left
 
         everything = slice(None)

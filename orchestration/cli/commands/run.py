@@ -102,13 +102,9 @@ def command(
     from orchestration.errors import ChecksFailed
     from orchestration.published import open_copy, require_no_problems, require_passed_gates
     from orchestration.runs import unchanged
-    from orchestration.runs.fast_imports import fast_imports
-    from warehouse.storage.connection_pool import keep_attached
 
     outlive_reader()
     context = click.get_current_context()
-    context.with_resource(fast_imports())
-    context.with_resource(keep_attached())
     if summary and output_format == "json":
         raise click.UsageError("--summary cannot be combined with --format json")
     style = "quiet" if quiet and output_format == "table" else output_format

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
-    from warehouse.storage.parameters import Parameters
+    from warehouse.storage.connect import Parameters
 
 ROUNDING = 1e-9
 CHANCE = 0.02

@@ -15,7 +15,6 @@ from evaluators.statistics.jackknife import (
     PARTS,
     assign_parts,
     pseudo_values,
-    pseudo_values_of_systems,
 )
 
 CLASSIFICATION = catalog.build("classification", {})
@@ -133,18 +132,3 @@ def test_subtracted_counts_give_what_aggregation_gives(
         assert fast.keys() == slow.keys() >= {each.name for each in evaluator.system_metrics}
         for metric, values in fast.items():
             assert np.array_equal(values, slow[metric], equal_nan=True), metric
-
-
-@pytest.mark.parametrize("name", ["classification", "citation", "tokens_presence"])
-@pytest.mark.parametrize("parts", [40, 7])
-def test_systems_together_have_the_pseudo_values_of_each(name: str, parts: int) -> None:
-    evaluator = catalog.build(name, {})
-    systems = [scoring.mark_counted(evaluator, answers(seed=seed)) for seed in range(3)]
-    found = [scoring.aggregate_unpacked(evaluator, rows) for rows in systems]
-    part = np.arange(40) % parts
-    together = pseudo_values_of_systems(evaluator, pl.concat(systems), part, found)
-    assert together is not None
-    for own, rows, graded in zip(together, systems, found, strict=True):
-        alone = pseudo_values(evaluator, rows, part, graded)
-        assert own.keys() == alone.keys()
-        assert all(np.array_equal(own[metric], alone[metric], equal_nan=True) for metric in alone)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -17,19 +16,13 @@ from warehouse.storage import connection_pool
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 FORKS = """
 import os, sys
-from contextlib import ExitStack
 from pathlib import Path
-from warehouse.storage.connection_pool import keep_attached
 from warehouse.store import Warehouse
 
-keeping = ExitStack()
-if sys.argv[2] == "kept":
-    keeping.enter_context(keep_attached())
 warehouse = Warehouse(Path(sys.argv[1]))
 warehouse.fetch("SELECT 1")
 
@@ -139,9 +132,8 @@ def test_other_settings_use_another_database(warehouse: Warehouse) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-@pytest.mark.parametrize("kept", ["kept", "released"])
-def test_a_fork_starts_its_own_database(warehouse: Warehouse, kept: str) -> None:
-    command = [sys.executable, "-W", "ignore", "-c", FORKS, str(warehouse.path), kept]
+def test_a_fork_starts_its_own_database(warehouse: Warehouse) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORKS, str(warehouse.path)]
     told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert told.stdout.split() == ["7", "7", "1"]
 
@@ -181,54 +173,15 @@ def test_a_file_of_an_earlier_storage_version_is_renewed_when_written(tmp_path: 
     assert storage_version(earlier) >= (1, 2, 0)
 
 
-@pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Files are kept attached, for longer than a test takes."""
-    monkeypatch.setattr(connection_pool, "KEPT_S", 3600.0)
-    with connection_pool.keep_attached():
-        yield
-
-
-def attached() -> list[tuple[bool, int]]:
-    """Whether each attached file is read-only, and its connections."""
-    with connection_pool._LOCK:
-        return [(file.read_only, file.connections) for each in running() for file in each.attached]
-
-
-def opens(path: Path) -> bool:
-    """Whether another process could open a file for writing now."""
-    code = "import duckdb, sys; duckdb.connect(sys.argv[1]).close()"
-    command = [sys.executable, "-c", code, str(path)]
-    return subprocess.run(command, capture_output=True, timeout=120, check=False).returncode == 0
-
-
-@pytest.mark.usefixtures("kept")
-def test_a_kept_file_is_used_again(warehouse: Warehouse) -> None:
-    assert attached() == [(False, 0)]
-    (before,) = running()[0].attached
-    assert [row[1] for row in ids(warehouse)] == ["q1"]
+def test_a_copy_holds_what_was_written(warehouse: Warehouse, tmp_path: Path) -> None:
     warehouse.replace("questions", questions("q2"))
-    assert [row[1] for row in ids(warehouse)] == ["q1", "q2"]
-    assert running()[0].attached == [before]
-    assert not opens(warehouse.path)
+    warehouse.copy(tmp_path / "copy.duckdb")
+    assert [row[1] for row in ids(Warehouse(tmp_path / "copy.duckdb"))] == ["q1", "q2"]
 
 
-@pytest.mark.usefixtures("kept")
-def test_a_file_kept_for_reading_is_attached_anew_to_be_written(warehouse: Warehouse) -> None:
-    connection_pool.detach_idle()
-    ids(warehouse)
-    assert attached() == [(True, 0)]
-    warehouse.replace("questions", questions("q2"))
-    assert attached() == [(False, 0)]
-
-
-@pytest.mark.usefixtures("kept")
-def test_reading_threads_share_a_kept_file_and_a_writer_waits_for_them(
-    warehouse: Warehouse,
-) -> None:
+def test_a_writer_waits_for_reading_threads(warehouse: Warehouse) -> None:
     with ThreadPoolExecutor(1) as other:
         with warehouse.reading(), warehouse.reading():
-            assert attached() == [(False, 2)]
             writing = other.submit(warehouse.replace, "questions", questions("q2"))
             with pytest.raises(TimeoutError):
                 writing.result(timeout=0.2)
@@ -236,56 +189,9 @@ def test_reading_threads_share_a_kept_file_and_a_writer_waits_for_them(
     assert [row[1] for row in ids(warehouse)] == ["q1", "q2"]
 
 
-def test_a_kept_file_is_released_after_a_moment_and_holds_all_rows(warehouse: Warehouse) -> None:
-    with connection_pool.keep_attached():
-        warehouse.replace("questions", questions("q2"))
-        while attached():
-            time.sleep(0.01)
-        with duckdb.connect(str(warehouse.path)) as shell:
-            assert shell.execute("SELECT count(*) FROM questions").fetchall() == [(2,)]
-
-
-def test_a_file_in_constant_use_is_released_between_uses(
-    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connection_pool, "KEPT_S", 3600.0)
-    monkeypatch.setattr(connection_pool, "LONGEST_S", 0.0)
-    with connection_pool.keep_attached():
-        ids(warehouse)
-        assert attached() == []
-
-
-@pytest.mark.usefixtures("kept")
-def test_a_copy_holds_what_a_kept_file_was_given(warehouse: Warehouse, tmp_path: Path) -> None:
-    warehouse.replace("questions", questions("q2"))
-    assert warehouse.path.with_name("warehouse.duckdb.wal").exists()
-    warehouse.copy(tmp_path / "copy.duckdb")
-    assert [row[1] for row in ids(Warehouse(tmp_path / "copy.duckdb"))] == ["q1", "q2"]
-
-
-@pytest.mark.usefixtures("kept")
 def test_another_file_in_its_place_is_seen(warehouse: Warehouse, tmp_path: Path) -> None:
     other = Warehouse(tmp_path / "other.duckdb")
     other.replace("questions", questions("q7"))
-    connection_pool.detach_idle()
     assert [row[1] for row in ids(warehouse)] == ["q1"]
     other.path.replace(warehouse.path)
     assert [row[1] for row in ids(warehouse)] == ["q7"]
-
-
-@pytest.mark.usefixtures("kept")
-def test_an_error_releases_kept_files(warehouse: Warehouse) -> None:
-    ids(warehouse)
-    with pytest.raises(duckdb.Error, match="nowhere"):
-        warehouse.fetch("SELECT * FROM nowhere")
-    assert running() == []
-    assert opens(warehouse.path)
-
-
-@pytest.mark.usefixtures("kept")
-def test_a_setting_of_a_transaction_does_not_stay_with_a_kept_file(warehouse: Warehouse) -> None:
-    with warehouse.transaction() as transaction:
-        transaction.disable_text_compression()
-    asked = "SELECT current_setting('disabled_compression_methods')"
-    assert warehouse.fetch(asked).item() == ""
-    assert attached() == [(False, 0)]

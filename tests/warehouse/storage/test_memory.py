@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import duckdb
-import polars as pl
 import psutil
 import pytest
 
@@ -24,7 +23,6 @@ from warehouse.ingest.plan import BenchmarkFiles
 from warehouse.publish.parquet import write_parquet
 from warehouse.publish.snapshot import Snapshot, publish
 from warehouse.queries.report import hardest_questions
-from warehouse.storage import connection_pool
 from warehouse.storage.memory import available_memory, parse_memory
 from warehouse.store import Warehouse
 
@@ -64,25 +62,8 @@ def threads(warehouse: Warehouse) -> int:
 @pytest.mark.parametrize("limit", ["100MB", "199MB", "64MB"])
 def test_each_thread_has_enough_memory(tmp_path: Path, limit: str) -> None:
     warehouse = Warehouse(tmp_path / "w.duckdb", memory_limit=limit)
-    with connection_pool.all_threads():
-        assert threads(warehouse) == 1
-        assert threads(replace(warehouse, memory_limit="1TB")) == os.cpu_count()
-
-
-def test_small_files_are_read_by_one_thread_and_large_ones_by_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    small, large = Warehouse(tmp_path / "s.duckdb"), Warehouse(tmp_path / "l.duckdb")
-    row = {"benchmark": "b", "doc_id": "d", "sentence_id": "s", "text": os.urandom(4_000_000).hex()}
-    large.append("documents", pl.DataFrame([{**row, "position": 0}]))
-    monkeypatch.setattr(connection_pool, "SMALL_BYTES", small.size_bytes() + 1_000_000)
-    assert [threads(small), threads(large), threads(small)] == [1, os.cpu_count(), 1]
-    with large.reading():
-        assert threads(small) == os.cpu_count()
-    with small.reading() as before, connection_pool.all_threads():
-        assert threads(small) == os.cpu_count()
-        told = before.execute("SELECT current_setting('threads')").fetchone()
-        assert told == (os.cpu_count(),)
+    assert threads(warehouse) == 1
+    assert threads(replace(warehouse, memory_limit="1TB")) == os.cpu_count()
 
 
 def write(root: Path, file: str, text: str) -> None:

@@ -16,7 +16,7 @@ def import_part(name: str) -> ModuleType:
 
     That imports all of NLTK, and scikit-learn, SciPy's statistics and pandas where they are
     installed: more than a second for a stemmer that needs none of them. While the module is
-    imported, empty packages stand for them. Whoever imports NLTK afterwards gets all of it.
+    imported, empty packages stand for them. A later import of NLTK gets all of it.
 
     Args:
         name: The module, such as `nltk.stem.porter`.

@@ -31,7 +31,7 @@ _TOKENS: Final = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
-"""What may hold a `$` or `?` that is no parameter, and parameters."""
+"""What may hold a `$` or `?` that is not a parameter, and parameters."""
 
 
 def execute(

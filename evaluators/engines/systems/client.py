@@ -20,7 +20,7 @@ GOLD_FIELDS: Final = frozenset(
     }
 )
 """Fields of a question that say what is right. An answer does not depend on them: a corrected
-expected answer is no reason to ask again."""
+expected answer does not ask again."""
 
 ANSWER_FIELDS: Final = (
     *("answer", "contexts", "retrieved", "cited_sentence_ids", "choice_logprobs", "choice_probs"),
@@ -169,7 +169,7 @@ class SystemClient(Protocol):
 async def timed(call: Awaitable[Answer], timeout_s: float, started: float | None = None) -> Answer:
     """Await an answer, and measure how long it takes.
 
-    A process that has to be started first, or that is busy, is no latency of the system.
+    A process that has to be started first, or that is busy, is not latency of the system.
 
     Args:
         call: The call.

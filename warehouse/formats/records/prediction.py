@@ -97,7 +97,7 @@ class Prediction(Record):
         latency_s: The latency of the answer in seconds.
         cost_usd: The cost of the answer in US dollars.
         error: The error with which the system failed; other fields are then ignored. An empty text
-            is no error.
+            is not an error.
         extra: All unknown fields, unchanged.
     """
 

@@ -119,7 +119,7 @@ def check_token_count(name: str, count: object) -> None:
     """Raise `BadAnswer` if a provider's number of tokens is none; None is unknown."""
     if count is not None and not is_token_count(count):
         found = count if isinstance(count, int | float) else type(count).__name__
-        raise BadAnswer(f"usage.{name} is {found}, which is no number of tokens")
+        raise BadAnswer(f"usage.{name} is {found}, which is not a number of tokens")
 
 
 def _checked(
@@ -245,7 +245,7 @@ def _check_body(body: bytes) -> bool:
     if usage is None:
         return True
     if not isinstance(usage, dict):
-        raise BadAnswer(f"usage is no object but {type(usage).__name__}")
+        raise BadAnswer(f"usage is not an object but {type(usage).__name__}")
     for name in _TOKEN_COUNTS:
         check_token_count(name, usage.get(name))
     return True

@@ -130,7 +130,7 @@ class CalledModel:
                     if stream:
                         response, first = await join_chunks(response, check.events)
                 completion = _completion(response, self.secret)
-                # LiteLLM loads parts of itself within the first call, which is no latency.
+                # LiteLLM loads parts of itself within the first call, which is not latency.
                 sent_at = check.sent_at
                 if sent_at is None:
                     return completion
@@ -203,7 +203,7 @@ def _top_logprobs(given: Any, secret: str | None) -> tuple[tuple[TokenLogprob, .
     """Return the likeliest tokens of each position, or None.
 
     Raises:
-        BadAnswer: A log-probability is no number.
+        BadAnswer: A log-probability is not a number.
     """
     positions = getattr(given, "content", None)
     if not positions:

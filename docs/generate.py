@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from docs.generators import configuration, evaluators, formats, tables
+from docs.generators import configuration, evaluators, formats, simulations, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,6 +20,7 @@ PAGES: dict[str, Callable[[str], str]] = {
     "configuration.md": lambda _: configuration.markdown(),
     "evaluators.md": lambda _: evaluators.markdown(),
     "formats.md": formats.update_page,
+    "simulations.md": lambda _: simulations.markdown(),
     "warehouse-schema.md": lambda _: tables.markdown(),
 }
 """Each page with the function that returns its new text, given the old one."""

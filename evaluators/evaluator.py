@@ -173,8 +173,8 @@ class Evaluator(ABC):
         By default, these are the samples whose primary metric is scored, without failed answers.
         A system with a failed answer then has no system metric: leaving its failures out would
         reward it. Override this to count failed answers too. `aggregate` must then give each of
-        them the worst contribution that any answer could have made, or `TargetError` where there
-        is no worst one.
+        them the worst contribution that any answer could have made, or `TargetError` where the
+        scale has no worst value.
         """
         return (pl.col("status") == "scored") & ~pl.col("failed")
 

@@ -101,7 +101,7 @@ def home(project: Project) -> Path:
     Dagster writes the path into URLs and patterns of `glob` as it is.
 
     Raises:
-        WarehouseError: Dagster cannot use its path, and there can be no link to it.
+        WarehouseError: Dagster cannot use its path, and no link to it can be created.
     """
     return plain_path(project.warehouse.parent / "dagster")
 

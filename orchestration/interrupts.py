@@ -48,7 +48,7 @@ def install() -> None:
     writer.setblocking(False)
     signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     for number in SIGNALS:
-        # Even where what started the process lets it ignore the signal: whoever sends one means it,
+        # Also where the parent process lets it ignore the signal: a sender means it,
         # and Dagster, while it runs an asset, handles both as well.
         signal.signal(number, signal.default_int_handler)
     if hasattr(os, "register_at_fork"):

@@ -126,7 +126,7 @@ class Prediction(Record):
     cost_usd: Amount | None = fields.measured("The cost of the answer in US dollars.")
     error: str | None = fields.measured(
         "The error with which the system failed; other fields are then ignored. An empty text is "
-        "no error.",
+        "not an error.",
         stored_meaning="The error with which the system failed; null when it answered.",
     )
     extra: dict[str, Any] | None = fields.measured("All unknown fields, unchanged.")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 GOLD_FIELDS: Final = frozenset(fields_of(Question, "gold"))
 """Fields of a question that say what is right. An answer does not depend on them: a corrected
-expected answer is no reason to ask again."""
+expected answer does not ask again."""
 
 ANSWER_FIELDS: Final = fields_of(Prediction, "answer", "measured")
 """The fields of a prediction that a system may return."""
@@ -166,7 +166,7 @@ class SystemClient(Protocol):
 async def timed(call: Awaitable[Answer], timeout_s: float, started: float | None = None) -> Answer:
     """Await an answer, and measure how long it takes.
 
-    A process that has to be started first, or that is busy, is no latency of the system.
+    A process that has to be started first, or that is busy, is not latency of the system.
 
     Args:
         call: The call.

@@ -267,14 +267,14 @@ def _as_json(value: Any, fail: Callable[[str], NoReturn]) -> Any:
         case str():
             return str.__str__(value)
         case float() if not math.isfinite(value):
-            fail(f"{value} is no JSON number")
+            fail(f"{value} is not a JSON number")
         case None | bool() | int() | float():
             return value
         case list() | tuple():
             return [_as_json(each, fail) for each in value]
         case dict():
             return {str(name): _as_json(each, fail) for name, each in value.items()}
-    return fail(f"{type(value).__name__} is no JSON value; a filter may need `| list` after it")
+    return fail(f"{type(value).__name__} is not a JSON value; a filter may need `| list` after it")
 
 
 def _raise_template_error(reason: str) -> NoReturn:

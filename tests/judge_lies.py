@@ -48,7 +48,7 @@ LIES: dict[str, tuple[Said, str]] = {
     "true tokens": (usage(True), "usage.prompt_tokens is True"),
     "no tokens": (usage(float("nan")), "usage.prompt_tokens is nan"),
     "tokens in words": (usage("many"), "usage.prompt_tokens is str"),
-    "usage in words": (Said(content=YES, usage="much"), "usage is no object but str"),
+    "usage in words": (Said(content=YES, usage="much"), "usage is not an object but str"),
     "deep": (Said(body=b'{"choices": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"), "too deeply"),
     "not UTF-8": (Said(body=b'{"id": "\xff"}'), "not UTF-8"),
     "large": (Said(content=YES * 100_000), "larger than 1 MB, the limit of judge.max_reply_mb"),

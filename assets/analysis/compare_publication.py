@@ -225,7 +225,7 @@ def _compare_metric(
         scores: The scores of the evaluator, as `scores_then_and_now` selects them.
         index: The clusters of the questions.
         unchanged: The systems with the same predictions as then: there is nothing to test, so they
-            are no reason to adjust the p-values of the others.
+            do not count in the adjustment of the others' p-values.
         share: The result of `share_of_level`.
 
     Returns:

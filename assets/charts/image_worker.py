@@ -45,7 +45,7 @@ def main() -> None:
     # The parent decides what an interrupt ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    # What the library prints is no reply.
+    # What the library prints is not a reply.
     os.dup2(2, 1)
     alarm = getattr(signal, "setitimer", None)
     # Loads the scripts of the library while the parent prepares its first chart.

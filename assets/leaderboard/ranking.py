@@ -31,8 +31,8 @@ def rank_systems(
     mean if all lost scores (parse failures and judge errors) had the worst or the best value, also
     those of single answers of several to a question; they are null on an unbounded scale.
 
-    A mean that rests on the worst values of failed answers alone is no mean, and neither is one
-    from which failed answers are missing because the scale has no worst value. A system without a
+    The mean is null if all scores are the worst values of failed answers, or if failed answers
+    are missing from it because the scale has no worst value. A system without a
     mean has no rank. Equal means share a rank, unless failed answers are missing from one of them
     (an empty text leaks nothing): then the fewer are missing, the better. The mean that counts for
     the rank is that over the questions that all of these systems were asked.

@@ -288,7 +288,7 @@ def _evaluator_system_scores(
 def _split_systems(scored: pl.DataFrame) -> dict[tuple[object, ...], pl.DataFrame]:
     """Return the samples by slice and system, by which they are sorted.
 
-    They are no copies, which would take gigabytes of a large benchmark.
+    They are views: copies of a large benchmark would take gigabytes.
     """
     names = [scored[name] for name in ("slice", "system")]
     return {

@@ -188,7 +188,7 @@ def _majority(scores: pl.DataFrame, folded: pl.DataFrame, place: int) -> pl.Data
 def _most_frequent(scores: pl.DataFrame) -> pl.DataFrame:
     """Return the scores of the answers with the most frequent label; of all such labels in a tie.
 
-    An answer that failed is no vote, unless all failed.
+    An answer that failed does not vote, unless all failed.
     """
     label = pl.col("label").str.normalize("NFC")
     votes = pl.len().over(*_PLACE, label) * label.is_not_null()

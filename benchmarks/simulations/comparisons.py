@@ -29,7 +29,7 @@ PASSES = "passes and failures, 20 % differ"
 
 
 def tables(repeats: int) -> Iterator[Table]:
-    """Yield the tables of `docs/trust.md`."""
+    """Yield verdicts of equal systems, intervals, and the power of comparisons."""
     yield _false_alarms(repeats)
     yield _family(max(1, repeats // 4))
     yield _intervals(repeats)

@@ -79,7 +79,7 @@ def _few(repeats: int) -> Table:
         before = _percentiles(data, UNIT)
         rows.append([str(n), *(_covers(each, 0.6) for each in (before, _now(data, UNIT)))])
     return Table(
-        "Very few scores between 0 and 1: coverage (target 0.95)",
+        f"Very few scores between 0 and 1: coverage (target 0.95; {repeats:,} repeats)",
         ["questions", "bootstrap percentiles (before)", "t, clipped"],
         rows,
     )
@@ -98,7 +98,8 @@ def _two_values(repeats: int) -> Table:
             cells.append(_covers(_now(sum_by_cluster(values, Groups()), UNIT), mean))
         rows.append([f"{share:g}", *cells])
     return Table(
-        "Scores near 0 and near 1: coverage by the number of questions (target 0.95)",
+        "Scores near 0 and near 1: coverage by the number of questions (target 0.95; "
+        f"{repeats:,} repeats)",
         ["share near 1", *map(str, (2, 3, 4, 5, 7, 10))],
         rows,
     )
@@ -142,7 +143,7 @@ def _rare(repeats: int) -> Table:
         rows.append([f"{share:g}", *cells])
     return Table(
         "Scores from 0.85 to 0.95, of which some are 0: coverage by the number of questions "
-        "(target 0.95)",
+        f"(target 0.95; {repeats:,} repeats)",
         ["share of zeros", *map(str, (10, 30, 50, 100, 200, 1000))],
         rows,
     )
@@ -163,7 +164,8 @@ def _skewed(repeats: int) -> Table:
             widths = [f"{np.median(high - low):.3g}" for low, high in intervals]
             rows.append([scale.name, str(n), *covered, " / ".join(widths)])
     return Table(
-        "Skewed scores: coverage (target 0.95) and median width",
+        f"Skewed scores: coverage (target 0.95) and median width of the three methods "
+        f"({repeats:,} repeats)",
         ["scores", "questions", "bootstrap percentiles (before)", "t", "skew-adjusted t", "widths"],
         rows,
     )
@@ -188,7 +190,7 @@ def _unequal_clusters(repeats: int) -> Table:
             )
     return Table(
         "Clusters of different sizes, with a correlation of 0.3 within pass/fail clusters: "
-        "coverage (target 0.95)",
+        f"coverage (target 0.95; {repeats:,} repeats)",
         ["clusters", "effective", "scores", "before", "now"],
         rows,
     )

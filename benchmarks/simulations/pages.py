@@ -165,7 +165,7 @@ def _thresholds(trials: int) -> Table:
         rows.append([name, str(n), rate(sum(before), trials), rate(sum(now), trials)])
     return Table(
         "Projects with 24 thresholds that are the true means: any false problem of severity high "
-        "(at most 0.05)",
+        f"(at most 0.05; {trials:,} repeats)",
         ["scores", "questions", "before", "now"],
         rows,
     )
@@ -209,7 +209,8 @@ def _nights(trials: int) -> Table:
         before, now = zip(*found, strict=True)
         rows.append([str(metrics), str(nights), rate(sum(before), trials), rate(sum(now), trials)])
     return Table(
-        "An unchanged system compared with the night before: any false change (at most 0.05)",
+        "An unchanged system compared with the night before: any false change (at most 0.05; "
+        f"{trials:,} repeats)",
         ["metrics", "nights", "before", "now"],
         rows,
     )
@@ -251,7 +252,7 @@ def _first_pages(trials: int) -> Table:
             ]
         )
     return Table(
-        "First pages of projects of noise: any false statement (at most 0.05)",
+        f"First pages of projects of noise: any false statement (at most 0.05; {trials:,} repeats)",
         ["benchmarks", "best system", "severity high", "change", "any of them"],
         rows,
     )

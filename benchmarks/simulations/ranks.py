@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def tables(repeats: int) -> Iterator[Table]:
-    """Yield the tables of `docs/trust.md`."""
+    """Yield how often the sets hold all true ranks."""
     repeats = max(1, repeats // 5)
     rows = []
     for name, step, questions, before in (

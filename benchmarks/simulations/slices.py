@@ -136,7 +136,7 @@ def _lowest_slice(repeats: int) -> Table:
         )
     return Table(
         f"The lowest of many slices with a mean of {MEAN}: its true, observed and shrunken mean, "
-        "and the root mean squared error of all slices",
+        f"and the root mean squared error of all slices ({repeats:,} repeats)",
         ["slices", "spread", "true", "observed", "shrunken", "error, observed", "error, shrunken"],
         rows,
     )

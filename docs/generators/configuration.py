@@ -42,7 +42,7 @@ key; the exit code is 2. To check files, warehouse, judge and models as well, ru
 
 See also [formats](formats.md), [evaluators and their parameters](evaluators.md),
 [systems that are asked](systems.md), [judges](judges.md), [models](models.md),
-[expectations, automation and alerts](operations.md), [gates and intervals](trust.md),
+[expectations, automation and alerts](operations.md), [gates](gates.md), [intervals](trust.md),
 [lakes and executors](scale-out.md).
 
 `make docs` generates this page from `orchestration/config/schema.py`.

@@ -48,7 +48,7 @@ class RgbEvaluator(RowEvaluator):
         Metric(
             name="accuracy_normalized",
             pass_fail=True,
-            summary="Whether the answer holds what is expected, however blanks and case are "
+            summary="Whether the answer holds what is expected, however spaces and case are "
             "written.",
         ),
     )

@@ -90,7 +90,7 @@ def _token(
     fixed: bool = False,
     is_real: Callable[[str], bool] = _not_placeholder,
 ) -> SecretRule:
-    """A key that begins with a mark of its maker and is no placeholder.
+    """A key that begins with a mark of its maker and is not a placeholder.
 
     `fixed`: of a fixed length, so that no character of a key may follow.
     """

@@ -36,7 +36,7 @@ Key: TypeAlias = Annotated[str, AfterValidator(_strip_brackets)]
 class Reply(BaseModel):
     """What a judge answers; a subclass names the fields, reasons before verdicts.
 
-    Types are strict: "yes" is no boolean and 4.5 is no whole number, but 4.0 is one. What is not of
+    Types are strict: "yes" is not a boolean and 4.5 not a whole number, but 4.0 is. What is not of
     the form is put right by the judge itself, once, or is a parse failure.
     """
 

@@ -1,1 +1,1 @@
-"""The four kinds of evaluator."""
+"""The kinds of evaluators: one base class per file."""

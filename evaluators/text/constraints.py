@@ -82,7 +82,9 @@ def _operand(item: Any, place: str) -> Operand:
     try:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
-        raise BadConstraints(f"{place}: {pattern!r} is no regular expression: {error}") from error
+        raise BadConstraints(
+            f"{place}: {pattern!r} is not a regular expression: {error}"
+        ) from error
     return Operand(pattern, is_pattern=True)
 
 

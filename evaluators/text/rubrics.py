@@ -32,13 +32,13 @@ def read_rubric(text: str | None) -> Rubric | str:
     try:
         given: Any = json.loads(text or "")
     except json.JSONDecodeError as error:
-        return f"the rubric is no JSON: {error}"
+        return f"the rubric is not valid JSON: {error}"
     if not isinstance(given, dict):
-        return "the rubric is no JSON object"
+        return "the rubric is not a JSON object"
     description = given.get("description")
     scale = given.get("scale") or {}
     if not isinstance(description, str | None) or not isinstance(scale, dict):
-        return "the rubric's description is no text, or its scale no object"
+        return "the rubric's description is not a text, or its scale not an object"
     kept = {
         level: words for level, words in scale.items() if isinstance(words, str) and words.strip()
     }

@@ -58,7 +58,7 @@ def build_missing(keys: BenchmarkKeys) -> MissingAnswers:
     """Return what missing answers of a benchmark mean.
 
     A system that is asked answers everything that it is asked; what it was not asked, because of a
-    budget or a limit, is no failure.
+    budget or a limit, is not a failure.
     """
     systems = {name: each for name, each in keys.missing.items() if name != DEFAULT}
     asked: dict[str, Meaning] = dict.fromkeys(keys.systems, "not_asked")

@@ -187,7 +187,7 @@ def require_systems(
         if systems is not None and each.system not in systems:
             hint = suggest_twin(each.system, systems) or did_you_mean(each.system, systems)
             hint = hint or f"; known: {', '.join(systems)}"
-            message = f"{each.where} for {each.system!r}, which is no system of "
+            message = f"{each.where} for {each.system!r}, which is not a system of "
             message += f"{each.benchmark!r}{hint}"
             faults.append(Fault(each.line, message))
     if faults:

@@ -132,7 +132,7 @@ def show_progress(*, quiet: bool, lines: bool = False) -> Iterator[Progress]:
 
     Args:
         quiet: Whether to show nothing.
-        lines: Whether to write lines if standard error is no terminal; by default nothing.
+        lines: Whether to write lines if standard error is not a terminal; by default nothing.
     """
     if quiet:
         yield Progress()
@@ -182,7 +182,7 @@ def _bar() -> Iterator[ProgressBar]:
 
 @contextmanager
 def _lines(progress: Progress) -> Iterator[None]:
-    """Write what a run is doing from a thread, so that a long step is no silence."""
+    """Write what a run is doing from a thread, so that a long step does not look like a hang."""
     ended = threading.Event()
     thread = threading.Thread(target=_write_lines, args=(progress, ended), daemon=True)
     thread.start()

@@ -30,7 +30,7 @@ def run_project(
         options: The part of the project; its benchmarks and evaluators exist.
         debug: Whether Dagster's log goes to standard error, instead of a progress bar.
         quiet: Whether no progress is shown.
-        lines: Whether progress is shown as lines where standard error is no terminal.
+        lines: Whether progress is shown as lines where standard error is not a terminal.
 
     Returns:
         The record of the run; None when nothing has changed since the last one.

@@ -312,7 +312,7 @@ class HttpClient:
             )
         for name, value in settings.headers.items():
             if not _HEADER_NAME.fullmatch(name):
-                raise SystemRefused(f"{self._where}.headers: {name!r} is no name of a header")
+                raise SystemRefused(f"{self._where}.headers: {name!r} is not a header name")
             if name.lower() in _OWN_HEADERS:
                 raise SystemRefused(f"{self._where}.headers.{name}: this header cannot be set")
             if _CONTROL.search(value):

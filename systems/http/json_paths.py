@@ -57,7 +57,7 @@ class JsonPaths:
         """Compile the paths.
 
         Raises:
-            SystemRefused: A field is unknown, or an expression is no JSONPath.
+            SystemRefused: A field is unknown, or an expression is not a JSONPath.
         """
         self._paths = {
             name: _Path(f"systems.{system}", name, source) for name, source in paths.items()
@@ -109,7 +109,7 @@ class StreamPath:
         """Compile the path.
 
         Raises:
-            SystemRefused: The expression is no JSONPath.
+            SystemRefused: The expression is not a JSONPath.
         """
         self._where = f"systems.{system}.http.stream"
         self._source = source
@@ -211,7 +211,7 @@ def _compile(where: str, source: str) -> JSONPath:
     """Return a compiled path.
 
     Raises:
-        SystemRefused: The expression is no JSONPath.
+        SystemRefused: The expression is not a JSONPath.
     """
     import jsonpath
 
@@ -224,7 +224,7 @@ def _compile(where: str, source: str) -> JSONPath:
         number = len(source) if token is None or token.index < 0 else token.index + 1
         place = f" at character {number}" if source else ""
         raise SystemRefused(
-            f"{where}: {source!r} is no JSONPath{place}: {error.message}; a path begins "
+            f"{where}: {source!r} is not a JSONPath{place}: {error.message}; a path begins "
             "with `$`, such as `$.answer` or `$.hits[*].text`"
         ) from None
     except RecursionError:

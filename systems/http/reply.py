@@ -201,4 +201,4 @@ def _start(body: bytes, values: Values) -> str:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name}, which is no JSON number")
+    raise ValueError(f"{name}, which is not a JSON number")

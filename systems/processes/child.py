@@ -1,4 +1,4 @@
-"""Child processes: their output is read, their standard error is logged, and none outlives us."""
+"""Child processes: their output is read, their standard error is logged, and they end with us."""
 
 from __future__ import annotations
 

@@ -64,6 +64,21 @@ def test_files_of_the_packages_exist(name: str) -> None:
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
+def test_paths_in_the_architecture_exist() -> None:
+    page = text("docs/architecture.md")
+    tree = page.split("## The tree\n")[1].split("\n## ")[0]
+    named, parents = [], dict[int, str]()
+    for line in filter(None, tree.splitlines()):
+        depth, name = (len(line) - len(line.lstrip())) // 2, line.split()[0]
+        parents[depth] = parents.get(depth - 1, "") + name
+        children = re.findall(r"\b((?:[a-z_]+/)+)", line.partition(name)[2])
+        named += [parents[depth], *(parents[depth] + child for child in children)]
+    assert len(named) > 50
+    named += re.findall(r"`([\w<>/.]+(?:/|\.py|\.sql))`", page)
+    patterns = [re.sub(r"<\w+>", "*", name) for name in named]
+    assert [name for name in patterns if not list(ROOT.glob(name))] == []
+
+
 def test_evaluators_in_the_readme_exist() -> None:
     # docs/evaluators.md is generated and complete, so a new evaluator needs no change here.
     rows = re.findall(r"(?m)^\| ([a-z]+) \| (`.*)$", text("README.md"))

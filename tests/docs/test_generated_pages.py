@@ -10,8 +10,10 @@ import pytest
 import yaml
 from pydantic import BaseModel, Field
 
+from benchmarks.coverage import parts
+from benchmarks.simulations.result import RESULTS, read_tables, write_tables
 from docs import generate
-from docs.generators import configuration, tables
+from docs.generators import configuration, simulations, tables
 from docs.generators import evaluators as evaluators_page
 from docs.generators import formats as formats_page
 from docs.generators.fields import describe_fields
@@ -53,6 +55,24 @@ def test_the_page_of_tables_shows_every_column() -> None:
         assert table.one_row in section
         for column in table.columns:
             assert f"| `{column.name}` | `{column.type}` |" in section
+
+
+def test_the_page_of_simulations_shows_every_stored_table() -> None:
+    assert sorted(each.part for each in simulations.SECTIONS) == sorted(parts())
+    page = simulations.markdown()
+    for part in parts():
+        for table in read_tables(part):
+            assert f"**{table.title}**\n" in page
+            for row in (table.heads, *table.rows):
+                assert len(row) == len(table.heads)
+                assert f"\n| {' | '.join(row)} |\n" in page
+
+
+@pytest.mark.parametrize("part", parts())
+def test_tables_of_simulations_are_read_as_they_are_written(part: str, tmp_path: Path) -> None:
+    write_tables(part, read_tables(part), tmp_path)
+    name = f"{part}.json"
+    assert (tmp_path / name).read_bytes() == (RESULTS / name).read_bytes()
 
 
 every_evaluator = pytest.mark.parametrize("name", list(catalog.catalogue()))

@@ -148,7 +148,7 @@ def test_an_answer_that_is_not_streamed_is_a_wrong_shape() -> None:
 def test_a_path_that_is_none_is_refused() -> None:
     found, _ = ask_service(said({}), stream="delta.text")
     assert isinstance(found, SystemRefused)
-    assert "systems.rag.http.stream: 'delta.text' is no JSONPath" in str(found)
+    assert "systems.rag.http.stream: 'delta.text' is not a JSONPath" in str(found)
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])

@@ -244,10 +244,10 @@ def test_a_path_that_finds_something_else_says_what(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"paths": {"answer": "answer"}}, r"rag\.answer: 'answer' is no JSONPath at character 1"),
-        ({"paths": {"answer": ""}}, "systems.rag.answer: '' is no JSONPath"),
-        ({"paths": {"answer": "$.a["}}, "is no JSONPath at character 4: "),
-        ({"paths": {"answer": "$.a b"}}, "is no JSONPath at character "),
+        ({"paths": {"answer": "answer"}}, "answer: 'answer' is not a JSONPath at character 1"),
+        ({"paths": {"answer": ""}}, "systems.rag.answer: '' is not a JSONPath"),
+        ({"paths": {"answer": "$.a["}}, "is not a JSONPath at character 4: "),
+        ({"paths": {"answer": "$.a b"}}, "is not a JSONPath at character "),
         ({"paths": {"anwser": "$.a"}}, r"unknown field 'anwser' \(did you mean 'answer'\?\)"),
         ({"paths": {"retrieved": "$.a", "retrieved.text": "$.b"}}, "exclude each other"),
         ({"body": {"q": "{{ questoin }}"}}, r"body\.q, line 1: unknown name 'questoin' \(did"),
@@ -256,7 +256,7 @@ def test_a_path_that_finds_something_else_says_what(
         ({"body": None}, "every request would be the same"),
         ({"method": "GET"}, "GET has no body"),
         ({"method": "SEND"}, "expected one of GET, POST"),
-        ({"headers": {"X Y": "1"}}, "'X Y' is no name of a header"),
+        ({"headers": {"X Y": "1"}}, "'X Y' is not a header name"),
         ({"headers": {"Content-Length": "1"}}, "this header cannot be set"),
         ({"headers": {"A": "x\r\nB: y"}}, "a control character"),
         ({"headers": {"A": "${NOT_SET_ANYWHERE}"}}, "NOT_SET_ANYWHERE is not set"),

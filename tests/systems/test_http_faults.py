@@ -183,7 +183,7 @@ DIGITS = b"1" + b"0" * 5000
         (b"<html>\n<title>Login</title>", "found <html>"),
         (b"", "an empty body"),
         (b'{"answer": "x"', "expected JSON"),
-        (b'{"answer": NaN}', "NaN, which is no JSON number"),
+        (b'{"answer": NaN}', "NaN, which is not a JSON number"),
         (b'{"answer": Infinity}', "Infinity"),
         (b'{"answer": ' + DIGITS + b"}", "digits"),
         (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),

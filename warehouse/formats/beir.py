@@ -68,7 +68,7 @@ def _find(folder: Path, name: str) -> Path | None:
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
     """Read judgments (`query-id`, `corpus-id`, `score`) and the queries; one question a query.
 
-    A query without judgments in the split is no question. The file of queries is beside that of
+    A query without judgments in the split is not a question. The file of queries is beside that of
     the judgments.
     """
     topics: dict[str, dict[str, int]] = {}

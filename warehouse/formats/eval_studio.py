@@ -211,7 +211,7 @@ NAMES: Final = ("llm_model_name", "name", "key")
 
 
 def systems(models: Iterable[Element]) -> dict[str, str]:
-    """Return the system of each model key; what is not an object with a key is no model."""
+    """Return the system of each model key; what is not an object with a key is not a model."""
     known: list[dict[str, Any]] = [
         each.value
         for each in models

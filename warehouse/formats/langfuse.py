@@ -224,7 +224,7 @@ def _side(trace: Trace, name: str) -> Any:
     own = None if trace.row is None else trace.row.fields.get(name)
     if own in (None, "", {}, []) and trace.observations:
         row = trace.answering()
-        # What a retriever returns is no answer.
+        # What a retriever returns is not an answer.
         return None if name == "output" and _type(row) in PARTS else row.fields.get(name)
     return own
 

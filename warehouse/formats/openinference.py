@@ -220,7 +220,7 @@ def _prediction(row: Row, _: int, *, notes: list[str], has_system: bool) -> dict
     if span.error is not None:
         record["error"] = span.error
     else:
-        # What a retriever returns is no answer.
+        # What a retriever returns is not an answer.
         output = None if span.kind in PARTS else span.attributes.get("output.value")
         record["answer"] = answer_text(output)
     record["latency_s"] = latency_of(span.row.fields, notes)

@@ -55,7 +55,7 @@ FAILED: Final = 2
 
 LONGEST_LABEL: Final = 60
 LONGEST_WAIT: Final = 1e12
-"""Milliseconds, some 30 years: a larger number is no latency."""
+"""Milliseconds, some 30 years: a larger number is not a latency."""
 
 READ: Final = frozenset(
     {"id", "vars", "prompt", "promptId", "promptIdx", "provider", "response", "testCase", "testIdx"}

@@ -43,7 +43,7 @@ class Query:
         """The files of the database with what is not yet written into it; none for a server."""
         if isinstance(self.database, str):
             return []
-        # A log may exist without content while somebody reads.
+        # A log may exist without content while another process reads.
         logs = (Path(f"{self.database}{ending}") for ending in (".wal", "-wal"))
         return [self.database, *(log for log in logs if log.is_file() and log.stat().st_size)]
 

@@ -200,7 +200,7 @@ def fetch_given(warehouse: Warehouse, benchmark: str, system: str) -> dict[tuple
 
 
 def fetch_replies(warehouse: Warehouse, system: str, count: int) -> list[str]:
-    """Return replies of a system that are no errors, the latest first."""
+    """Return replies of a system that are not errors, the latest first."""
     rows = warehouse.fetch(
         "SELECT DISTINCT j.reply, j.judged_at FROM answers AS a JOIN judgments AS j USING (digest) "
         "WHERE a.system = $system AND j.reply IS NOT NULL AND j.error IS NULL "

@@ -150,7 +150,7 @@ def select_stale(
     """Select those of some samples that have no score of this signature for their inputs."""
     scope = _Scope.of(benchmark)
     key = f"{scope.key}system, question_id, {'repeat, ' if every_answer else ''}input_digest"
-    # A mean of several answers, which a question had before, is no score of a single one.
+    # A mean of several answers, which a question had before, is not the score of a single one.
     table, single = ("answer_grades", "") if every_answer else ("grades", "AND n_answers IS NULL")
     sql = f"""
 SELECT s.*

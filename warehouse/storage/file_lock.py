@@ -91,7 +91,7 @@ class FileLock:
         """
         with self._open() as file:
             self._acquire(file, LockFlags.EXCLUSIVE)
-            # Only error messages need the name: a full disk is no reason to fail.
+            # Only error messages need the name: a full disk does not fail the lock.
             with suppress(OSError):
                 self._holder_file.write_text(json.dumps(asdict(Holder.this_process())))
             try:

@@ -54,7 +54,7 @@ def _expect_column(column: Column) -> Iterator[Expectation]:
 
 
 def expect_between(column: str, least: float | None, most: float | None) -> Expectation:
-    """Return the expectation that a column's numbers lie within bounds; None is no bound."""
+    """Return the expectation that a column's numbers lie within bounds; None means no bound."""
     ends = [
         *([] if least is None else [f"not below {least:g}"]),
         *([] if most is None else [f"not above {most:g}"]),

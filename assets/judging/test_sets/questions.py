@@ -183,7 +183,7 @@ def _row(task: Task, outcome: Outcome) -> dict[str, Any]:
 
 
 def _rejected_row(task: Task, outcome: Outcome) -> dict[str, Any]:
-    """Return a rejected proposal; without a question id of its own, it is no question by mistake.
+    """Return a rejected proposal; without a `question_id`, it cannot be read as a question.
 
     The proposal is a row of a canonical file, which a person may copy.
     """

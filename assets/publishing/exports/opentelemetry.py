@@ -28,7 +28,7 @@ BATCH: Final = 500
 PATH: Final = "/v1/logs"
 
 LEFT_OUT: Final = "not_applicable"
-"""The status of scores that are no results."""
+"""The statuses of scores that are not results."""
 
 ERRORS: Final = frozenset({"judge_error", "target_error", "parse_failure"})
 

@@ -1,4 +1,4 @@
-"""The first page of the report: who won, what needs an act, and every benchmark."""
+"""The first page of the report: who won, what needs action, and every benchmark."""
 
 from __future__ import annotations
 

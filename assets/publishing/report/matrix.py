@@ -20,7 +20,7 @@ SMALLEST_CHANGE = 0.0005
 MINUS = "\N{MINUS SIGN}"
 
 _SIGNIFICANT = {"better": True, "worse": True, "tied": False}
-"""Whether a verdict says that a change is more than chance; others are no verdict."""
+"""Whether a verdict says that a change is significant; without an entry there is no verdict."""
 
 MAX_COLUMNS = 8
 """The systems of a block; the pages of its benchmarks have all of them."""

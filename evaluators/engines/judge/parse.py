@@ -3,8 +3,8 @@
 The steps: find the text, or its first code fence, or what follows a preamble; take the first
 object with balanced braces; parse it as JSON, or as JSON5 (comments, trailing commas), which is a
 grammar and guesses nothing; validate the schema; run the request's check. A truncated object is
-never completed: items missing from a list would be missing from a denominator. Of contradictions
-none is chosen: a field with two values and two objects that differ are faults.
+never completed: items missing from a list would be missing from a denominator. Contradictions
+are faults: a field with two values, or two objects that differ.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def load(file: Path, folder: Path, options: Options) -> tuple[list[str], Classif
             labels = [str(name) for name in content["config"]["dataset"]["args"]["classes"]]
             state = content["state_dict"]
         except (KeyError, TypeError) as error:
-            raise Unavailable(f"{file.name} is no checkpoint of Detoxify") from error
+            raise Unavailable(f"{file.name} is not a checkpoint of Detoxify") from error
         tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
         shape = AutoConfig.from_pretrained(
             str(folder), local_files_only=True, num_labels=len(labels)

@@ -52,9 +52,9 @@ class Toxicity(FlowEvaluator):
         _label("toxicity", "Probability that some sentence is toxic.", primary=True),
         _label("severe_toxicity", "Probability that some sentence is severely toxic."),
         _label("obscene", "Probability that some sentence is obscene."),
-        _label("threat", "Probability that some sentence threatens somebody."),
-        _label("insult", "Probability that some sentence insults somebody."),
-        _label("identity_attack", "Probability that some sentence attacks who somebody is."),
+        _label("threat", "Probability that some sentence threatens a person."),
+        _label("insult", "Probability that some sentence insults a person."),
+        _label("identity_attack", "Probability that some sentence attacks a person's identity."),
     )
     reads = frozenset({"answer"})
     libraries = (SPLITTER,)

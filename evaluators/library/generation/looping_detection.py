@@ -33,7 +33,7 @@ class LoopingDetection(RowEvaluator):
     in UTF-8, at most 1.
 
     Source: the looping detection evaluator of Eval Studio. Unlike that evaluator, an answer of a
-    single sentence is no loop.
+    single sentence is not a loop.
 
     Edges: letters are composed first (NFC), so that all forms of a text have the same values; the
     positions of the detail are those of the composed text. An empty, blank or failed answer has no

@@ -95,5 +95,5 @@ class PiiLeakage(LeakageEvaluator):
         return pl.any_horizontal(text.str.contains(_HINTS[kind]) for kind in self.detectors)
 
     def counts(self, finding: Finding) -> bool:
-        """Return whether a finding is no example, or examples count."""
+        """Return whether a finding counts: examples do only if they should."""
         return not (self.ignore_examples and finding.example)

@@ -28,8 +28,8 @@ class CounterfactualRobustness(RgbEvaluator):
     source counts as correct exactly what it counts as corrected: accuracy is the same number.
 
     Exact rules: detected is an answer with "factual errors", right one that holds what is expected
-    and is no refusal. `error_correction_rate_exact` is the share of right answers among those that
-    detect an error; `error_correction_overall_exact` is the share of all answers that do both.
+    and is not a refusal. `error_correction_rate_exact` is the share of right answers among those
+    that detect an error; `error_correction_overall_exact` is the share of all answers that do both.
     The rules `_sentence` ask instead for the whole sentence that the benchmark's prompt dictates,
     and for right answers as `accuracy_normalized` does.
 
@@ -100,7 +100,7 @@ class CounterfactualRobustness(RgbEvaluator):
         Metric(
             name="accuracy_normalized",
             pass_fail=True,
-            summary="Whether the answer holds what is expected, however blanks and case are "
+            summary="Whether the answer holds what is expected, however spaces and case are "
             "written.",
         ),
     )

@@ -29,7 +29,7 @@ class NegativeRejection(RgbEvaluator):
     "Benchmarking Large Language Models in Retrieval-Augmented Generation", AAAI 2024, figure 3
     (the sentence), and its script (exact).
 
-    Edges: an empty answer is no rejection: 0. Phrases with an apostrophe are found with the
+    Edges: an empty answer is not a rejection: 0. Phrases with an apostrophe are found with the
     straight one only. The benchmark's script adds right answers to its rate; here they are not
     rejections. Every question is assumed to be one that the documents do not answer: a question of
     another `scenario` is not applicable, one without a scenario is graded.

@@ -68,7 +68,7 @@ def prediction_powered(
     The estimate is the judge's mean over the samples without labels, plus its mean error on the
     labelled ones. It is unbiased even for a bad judge if the labelled samples were chosen at
     random. If they were drawn with unequal probabilities, the judge's mean is that over all
-    samples, because those without labels are no random choice either.
+    samples, because those without labels are not a random choice either.
 
     From `TUNED_FROM` independent labels on, the judge's numbers have the weight that minimises the
     variance, estimated from the other clusters (cross-fitting).
@@ -341,7 +341,7 @@ def _within_bounds(found: Corrected, bounds: tuple[float, float]) -> Corrected:
     """Cut an interval at the bounds; leave out a mean or an interval that lies outside.
 
     A mean outside says that labels and scores contradict each other by chance. To move it to the
-    bound would bias it, and it is no possible value.
+    bound would bias it, and it is not a possible value.
     """
     mean, low, high, reason = found.mean, found.low, found.high, found.reason
     slack = _ROUNDING * (abs(mean or 0.0) + 1)

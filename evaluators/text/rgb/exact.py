@@ -43,5 +43,5 @@ def found_parts(answer: str, parts: Sequence[Sequence[str]]) -> list[bool]:
 
 
 def is_correct(answer: str, parts: Sequence[Sequence[str]]) -> bool:
-    """Return whether the answer contains every part and is no refusal; false without parts."""
+    """Return whether the answer contains every part and is not a refusal; false without parts."""
     return bool(parts) and not is_refusal(answer) and all(found_parts(answer, parts))

@@ -1,8 +1,8 @@
 """The normalised rules: the sentences that the prompt asks for, after Unicode normalisation.
 
 Texts are compared after NFKC normalisation, in lower case, with collapsed white space: a narrow
-no-break space in a date or a ligature is no mistake. A rejection or a detected error counts only in
-the whole sentence that RGB's prompt dictates.
+no-break space in a date or a ligature is not a mistake. A rejection or a detected error counts only
+in the whole sentence that RGB's prompt dictates.
 
 Source: the sentences of RGB's system prompt (Chen et al., AAAI 2024, figure 3). These rules
 reproduce published results of RGB on current models.

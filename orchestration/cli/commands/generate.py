@@ -337,7 +337,7 @@ def _read_sentences(file: Path) -> list[str]:
     """Return the lines of a text file that are not blank.
 
     Raises:
-        UsageError: There are none, or the file is no text in UTF-8.
+        UsageError: There are none, or the file is not text in UTF-8.
     """
     try:
         lines = file.read_text(encoding="utf-8").splitlines()

@@ -91,9 +91,9 @@ def test_an_empty_answer_has_the_lowest_grade_and_asks_nothing() -> None:
         ("{}", "the rubric says nothing"),
         (json.dumps({"scale": {"3": " "}}), "the rubric says nothing"),
         (json.dumps({"scale": {"0": "bad", "1": "good"}}), "levels 0 beside"),
-        (json.dumps({"description": 3}), "no text"),
-        ("[]", "no JSON object"),
-        ("{", "no JSON"),
+        (json.dumps({"description": 3}), "not a text"),
+        ("[]", "not a JSON object"),
+        ("{", "not valid JSON"),
     ],
 )
 @pytest.mark.parametrize("error", [None, "timeout"])

@@ -59,7 +59,7 @@ def test_golden_errors(case: dict[str, Any]) -> None:
         ('["a", 5]', "constraint 2: expected a text, got a number 5"),
         ('["a", ["b", null]]', "constraint 2, alternative 2: expected a text, got null"),
         ("[[]]", "constraint 1: the list of alternatives is empty"),
-        ('["REGEXP:("]', "constraint 1: '\\(' is no regular expression"),
+        ('["REGEXP:("]', "constraint 1: '\\(' is not a regular expression"),
     ],
 )
 def test_constraints_that_cannot_be_read(constraints: str, told: str) -> None:

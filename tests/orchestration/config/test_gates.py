@@ -141,7 +141,7 @@ def test_systems_without_a_prediction_file(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as error:
         settings.require_systems_exist(["support"])
     assert str(error.value) == (
-        f"{settings.file}:7: a gate for 'nwe', which is no system of 'support' "
+        f"{settings.file}:7: a gate for 'nwe', which is not a system of 'support' "
         "(did you mean 'new'?)"
     )
     settings.require_systems_exist([])

@@ -65,7 +65,7 @@ def test_what_would_end_a_run_is_named(tmp_path: Path, monkeypatch: pytest.Monke
         "program": "there is no program './nowhere'",
         "no_key": "the environment variable RAG_KEY is not set",
         "template": "unknown name 'qestion' (did you mean 'question'?)",
-        "path": "'a' is no JSONPath",
+        "path": "'a' is not a JSONPath",
         "price": "a budget needs the price of 'openai/m'",
     }
     assert set(found) == {f"system: {name}" for name in reasons}

@@ -124,6 +124,6 @@ def test_a_gate_on_a_system_that_does_not_exist(own_project: Path, command: str)
     lines = (own_project / "scoreline.yaml").read_text(encoding="utf-8").splitlines()
     assert ended.code == (1 if command == "doctor" else 2)
     assert (
-        f"scoreline.yaml:{len(lines)}: a gate for 'keywords', which is no system of 'harbour' "
+        f"scoreline.yaml:{len(lines)}: a gate for 'keywords', which is not a system of 'harbour' "
         "(did you mean 'keyword'?)"
     ) in ended.out + ended.err

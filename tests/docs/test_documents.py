@@ -59,7 +59,7 @@ def test_commands_and_their_options_exist(name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n in DOCUMENTS if "adding-an-evaluator" not in n])
 def test_files_of_the_packages_exist(name: str) -> None:
-    packages = "assets|evaluators|orchestration|warehouse"
+    packages = "assets|calls|evaluators|orchestration|records|systems|warehouse"
     paths = re.findall(rf"`((?:{packages})/[\w/.]+)`", text(name))
     assert [path for path in paths if not (ROOT / path).exists()] == []
 

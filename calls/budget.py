@@ -6,15 +6,16 @@ import asyncio
 import json
 import math
 from collections import defaultdict, deque
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from calls.errors import CallFailure
 from calls.prices import REPLY_TOKENS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from calls.prices import Prices
     from calls.quota import Quota
@@ -80,6 +81,27 @@ class Granted(NamedTuple):
     claim: Claim
     reservation: str | None
     usd: float
+
+
+@dataclass(slots=True)
+class Spending:
+    """A call that is being made.
+
+    Attributes:
+        granted: What it has set aside.
+        usd: What it has cost so far, in US dollars.
+    """
+
+    granted: Granted
+    usd: float = 0.0
+
+    def may_be_billed(self) -> None:
+        """Count all that is set aside as spent, until more is known."""
+        self.usd = self.granted.usd
+
+
+class OverBudget(CallFailure):
+    """The budgets do not allow a call, so it was not made."""
 
 
 class UsageHistory:
@@ -160,6 +182,25 @@ class Budget:
         self.limited = run_usd is not None or day_usd is not None
         self.refused_usd: float | None = None
         self._released = asyncio.Event()
+
+    @asynccontextmanager
+    async def spend(self, estimate: Callable[[], Claim]) -> AsyncIterator[Spending]:
+        """Set aside the cost of a call while it is made; settle at the end what was spent.
+
+        Args:
+            estimate: Returns what the call may set aside, as far as is known by then.
+
+        Raises:
+            OverBudget: The budgets do not allow the call.
+        """
+        granted = await self.reserve(estimate)
+        if granted is None:
+            raise OverBudget(over_budget_reason(**self._limits))
+        spending = Spending(granted)
+        try:
+            yield spending
+        finally:
+            self.settle(granted, spending.usd)
 
     async def reserve(self, estimate: Callable[[], Claim]) -> Granted | None:
         """Set aside the cost of a call; wait for calls in flight if only that can make room.

@@ -7,6 +7,7 @@ CallFailure            ends one attempt or one call
 ├── TransientFailure   a retry may help
 ├── ContextOverflow    the messages exceed the model's window
 ├── ContentFiltered    the provider's content filter rejects the messages
+├── OverBudget         the budgets do not allow it; see `calls.budget`
 ├── UnsupportedRequest the model does not support an option of the request
 ├── BadAnswer          the server's answer is too large or makes no sense; it may be billed
 └── WrongAddress       `api_base` leads to another origin, or http and https are confused

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from calls.call import Call, CallStatus, Holder
-from systems.asker import FirstAnswerUnusable, OverBudget, SystemAsker
+from calls.budget import OverBudget
+from calls.call import Call, CallStatus, Outcome
+from calls.claims import ClaimedCalls
+from systems.asker import SystemAsker
 from systems.clients import make_client
 
 if TYPE_CHECKING:
@@ -28,13 +29,8 @@ if TYPE_CHECKING:
     from systems.client import Request, SystemClient
     from systems.settings import SystemSettings
 
-LOG = logging.getLogger(__name__)
-
 MODEL_PREFIX: Final = "system:"
 """The beginning of `judgments.model` for calls of systems."""
-
-_POLL_S = 0.5
-"""The seconds after which a call that another process makes is looked up again."""
 
 
 @dataclass(slots=True)
@@ -156,7 +152,7 @@ class _Run:
         self._found = AnsweredQuestions()
         self._done: set[str] = set()
         self._is_known = False
-        self._waits = False
+        self._claimed = ClaimedCalls(ledger, calls.settings.concurrency, "answers")
 
     async def open(self) -> list[tuple[_Job, StoredReply | None]]:
         """Prepare the system, if calls are missing; return these."""
@@ -206,7 +202,7 @@ class _Run:
     async def _answer(self, job: tuple[_Job, StoredReply | None]) -> None:
         asked, stored = job
         try:
-            await self._claim_and_ask(asked, stored)
+            await self._find_or_ask(asked, stored)
         except OverBudget:
             self._found.tally["over_budget"] += 1
             if stored is None:
@@ -214,40 +210,21 @@ class _Run:
         if self._progress is not None:
             self._progress(1)
 
-    async def _claim_and_ask(self, job: _Job, stored: StoredReply | None) -> None:
+    async def _find_or_ask(self, job: _Job, stored: StoredReply | None) -> None:
         """Make a call, or wait for the process that makes it."""
-        digest = job.call.digest
-        known = -1 if stored is None else stored.number
-        while True:
-            found = await self._ledger.claim(digest, known)
-            if found is None:
-                break
-            if not isinstance(found, Holder):
-                self._found.tally["held" if found.reply is not None else "failed"] += 1
-                return
-            if not self._waits:
-                self._waits = True
-                LOG.warning(
-                    "waiting for answers that process %d on %s is asking for", found.pid, found.host
-                )
-            await asyncio.sleep(_POLL_S)
-        try:
-            judgment = await self._asker.ask(job.request, job.call, first=not self._is_known)
-            if judgment.reply is None and stored is not None and stored.reply is not None:
-                # An answer that was to be replaced is better than none.
-                self._ledger.release(digest)
-            else:
-                await self._ledger.store(judgment, known)
-        except FirstAnswerUnusable as unusable:
-            await self._ledger.store(unusable.judgment, known)
-            raise
-        except BaseException:
-            self._ledger.release(digest)
-            raise
-        self._is_known = self._is_known or judgment.reply is not None
-        self._found.tally["asked"] += 1
-        if judgment.status != CallStatus.SCORED:
-            self._found.tally["failed" if judgment.reply is None else "errors"] += 1
+        tally = self._found.tally
+
+        async def ask() -> Outcome:
+            return await self._asker.ask(job.request, job.call, first=not self._is_known)
+
+        outcome = await self._claimed.make(job.call.digest, stored, ask)
+        if not isinstance(outcome, Outcome):
+            tally["held" if outcome.reply is not None else "failed"] += 1
+            return
+        self._is_known = self._is_known or outcome.reply is not None
+        tally["asked"] += 1
+        if outcome.status != CallStatus.SCORED:
+            tally["failed" if outcome.reply is None else "errors"] += 1
 
 
 async def gather_or_cancel(coroutines: Iterable[Coroutine[Any, Any, None]]) -> None:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from calls.budget import Budget, Claim, over_budget_reason
+from calls.budget import Budget, Claim
 from calls.call import CallStatus, Outcome
+from calls.claims import OutcomeEndsRun
 from calls.rate_limit import ConcurrencySlots, MinuteRate
+from calls.retry import retrying
 from systems.client import (
     SystemFailure,
     SystemRefused,
@@ -40,20 +42,12 @@ _UNKNOWN_USD: Final = 1e-6
 """What a call sets aside before any cost is known: a budget that is spent must not allow it."""
 
 
-class OverBudget(SystemFailure):
-    """The budget does not allow the call, so the system was not asked."""
+class FirstAnswerUnusable(SystemRefused, OutcomeEndsRun):
+    """The first answer of a system ends the run."""
 
-
-class FirstAnswerUnusable(SystemRefused):
-    """The first answer of a system ends the run.
-
-    Attributes:
-        judgment: Its outcome: a failure, so that the next run asks again.
-    """
-
-    def __init__(self, fault: str, judgment: Outcome) -> None:
+    def __init__(self, fault: str, outcome: Outcome) -> None:
         super().__init__(fault)
-        self.judgment = judgment
+        self.outcome = outcome
 
 
 class _GivenUp(TransportFailure):
@@ -126,8 +120,6 @@ class SystemAsker:
         except TransportFailure as failure:
             self._failed_in_a_row += 1
             return self._judgment(call, usage, None, str(failure))
-        except OverBudget:
-            raise
         except SystemFailure as failure:
             self._failed_in_a_row = 0
             reason = str(failure)[:_MAX_REASON]
@@ -156,66 +148,47 @@ class SystemAsker:
         return f"the system {self._settings.name!r}"
 
     async def _send(self, request: Request, repeat: int, usage: _Usage) -> Answer:
-        import tenacity
-
-        growing = tenacity.wait_exponential(FIRST_PAUSE_S, MAX_PAUSE_S)
-        waits = growing + tenacity.wait_random(0, FIRST_PAUSE_S)
-
-        def wait(state: tenacity.RetryCallState) -> float:
-            failure = None if state.outcome is None else state.outcome.exception()
-            requested = failure.retry_after if isinstance(failure, TransportFailure) else None
-            return waits(state) if requested is None else requested
-
-        def is_worth_it(failure: BaseException) -> bool:
-            if not isinstance(failure, TransportFailure) or isinstance(failure, _GivenUp):
-                return False
-            return failure.retry_after is None or failure.retry_after <= PATIENCE_S
-
-        retrying = tenacity.AsyncRetrying(
-            stop=tenacity.stop_after_attempt(1 + self._settings.retries),
-            retry=tenacity.retry_if_exception(is_worth_it),
-            wait=wait,
-            reraise=True,
+        retries = retrying(
+            attempts=1 + self._settings.retries,
+            first_pause_s=FIRST_PAUSE_S,
+            most_pause_s=MAX_PAUSE_S,
+            is_worth_it=_is_worth_another,
         )
-        return await retrying(self._send_once, request, repeat, usage)
+        return await retries(self._send_once, request, repeat, usage)
 
     async def _send_once(self, request: Request, repeat: int, usage: _Usage) -> Answer:
         """Send a request once, within rate and budget; check the fields of the answer."""
         async with self._slots.slot() as cuts:
             if self._failed_in_a_row > self._settings.concurrency:
                 raise _GivenUp(f"not asked: {self._failed_in_a_row} questions before got no answer")
-            granted = await self._budget.reserve(lambda: self._claim(request))
-            if granted is None:
-                settings = self._settings
-                raise OverBudget(over_budget_reason(settings.budget_usd, settings.daily_budget_usd))
-            spent = 0.0
-            try:
+            async with self._budget.spend(lambda: self._claim(request)) as spending:
                 await self._rate.take(1)
                 if self._refused is not None:
                     raise self._refused
                 usage.attempts += 1
                 started = time.monotonic()
-                spent = granted.usd  # a cancelled call may be billed
+                spending.may_be_billed()  # also where it is cancelled
                 try:
                     answer = await self._call(request, repeat)
                 except SystemFailure as failure:
-                    spent = granted.usd if failure.billed else 0.0
+                    if not failure.billed:
+                        spending.usd = 0.0
                     if isinstance(failure, TransportFailure) and failure.busy:
                         wait_s = failure.retry_after
                         is_long = wait_s is not None and wait_s > PATIENCE_S
                         self._slots.slow_down(cuts, None if is_long else wait_s)
                     raise
                 except SystemRefused as refusal:
-                    spent, self._refused = 0.0, refusal
+                    spending.usd, self._refused = 0.0, refusal
                     raise
                 finally:
                     usage.latency_s = time.monotonic() - started
                 cost = answer.fields.get("cost_usd")
                 self._note_cost(cost)
                 # An unknown cost is not 0.
-                spent = float(cost) if isinstance(cost, int | float) else self._highest_usd or 0.0
-            finally:
-                self._budget.settle(granted, spent)
+                spending.usd = (
+                    float(cost) if isinstance(cost, int | float) else self._highest_usd or 0.0
+                )
         self._slots.record_success()
         if answer.seconds is not None:
             usage.latency_s = answer.seconds
@@ -269,6 +242,13 @@ class SystemAsker:
             latency_s=fields.get("latency_s", usage.latency_s),
             judged_at=datetime.now(UTC).replace(tzinfo=None),
         )
+
+
+def _is_worth_another(failure: BaseException, attempts: int) -> bool:  # noqa: ARG001
+    """Return whether another attempt may succeed."""
+    if not isinstance(failure, TransportFailure) or isinstance(failure, _GivenUp):
+        return False
+    return failure.retry_after is None or failure.retry_after <= PATIENCE_S
 
 
 def _reply_of(answer: Answer, latency_s: float) -> str:

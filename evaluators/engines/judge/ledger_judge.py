@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from collections import Counter
 from concurrent.futures import Future
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from calls.budget import OVER_BUDGET
-from calls.call import CallStatus, Holder
+from calls.call import CallStatus
+from calls.claims import ClaimedCalls
 from calls.http_answers import close_connections
 from evaluators.engines.judge.asker import complete, to_reply
 from evaluators.engines.judge.errors import JudgeFailure
@@ -30,11 +29,6 @@ if TYPE_CHECKING:
     from evaluators.outcome import Unscored
 
 T = TypeVar("T")
-
-LOG = logging.getLogger(__name__)
-
-_POLL_S = 0.5
-"""The seconds after which a call that another process makes is looked up again."""
 
 NOT_ASKED = "not asked yet: run without --no-judge"
 
@@ -125,9 +119,7 @@ class LedgerJudge:
         self._thread: LoopThread | None = None
         self._opened: asyncio.Task[Asker] | None = None
         self._has_outcome = threading.Event()
-        # Twice the calls in flight: the next ones are ready, and the rest is left to others.
-        self._claims = asyncio.Semaphore(2 * settings.concurrency)
-        self._holders: set[Holder] = set()
+        self._calls = ClaimedCalls(ledger, settings.concurrency, "replies")
 
     def __enter__(self) -> Self:
         return self
@@ -164,8 +156,7 @@ class LedgerJudge:
             self.tally["asked" if unknown else "held"] += 1
             if unknown:
                 self._in_flight[digest] = [(request, future)]
-                known = -1 if stored is None else stored.number
-                self._start(self._answer(call, origin, request, known))
+                self._start(self._answer(call, origin, request, stored))
             is_full = len(self._in_flight) >= self._settings.concurrency
         if stored is not None and not unknown:
             complete(future, to_reply(stored, request))
@@ -191,11 +182,13 @@ class LedgerJudge:
             self._thread = LoopThread()
         self._thread.run(coroutine)
 
-    async def _answer(self, call: Call, origin: Origin, request: Ask[Any], known: int) -> None:
+    async def _answer(
+        self, call: Call, origin: Origin, request: Ask[Any], known: StoredReply | None
+    ) -> None:
         """Answer all requests that wait for a call; runs on the loop."""
         digest = call.digest
         try:
-            outcome = await self._claim_and_call(call, digest, origin, request, known)
+            outcome = await self._find_or_call(call, digest, origin, request, known)
         except JudgeFailure as failure:
             self._give_up(failure)
         except Exception as defect:  # noqa: BLE001 - raised in the calling thread
@@ -210,40 +203,13 @@ class LedgerJudge:
         finally:
             self._has_outcome.set()
 
-    async def _claim_and_call(
-        self, call: Call, digest: str, origin: Origin, request: Ask[Any], known: int
+    async def _find_or_call(
+        self, call: Call, digest: str, origin: Origin, request: Ask[Any], known: StoredReply | None
     ) -> Outcome | StoredReply:
-        """Make a call, or wait for the process that makes it."""
         asker = await self._open()
-        while True:
-            async with self._claims:
-                found = await self._ledger.claim(digest, known)
-                if found is None:
-                    try:
-                        judgment = await asker.ask(
-                            call, origin, lambda text: parse_reply(text, request)
-                        )
-                        await self._ledger.store(judgment, known)
-                    except BaseException:
-                        self._ledger.release(digest)
-                        raise
-                    return judgment
-            if isinstance(found, Holder):
-                self._tell(found)
-                await asyncio.sleep(_POLL_S)
-            elif (found.error or "").startswith(OVER_BUDGET):
-                # The budget of another run; this one has its own.
-                known = found.number
-            else:
-                return found
-
-    def _tell(self, holder: Holder) -> None:
-        """Say once for each process that this one waits for its replies."""
-        if holder not in self._holders:
-            self._holders.add(holder)
-            LOG.warning(
-                "waiting for replies that process %d on %s is asking for", holder.pid, holder.host
-            )
+        return await self._calls.make(
+            digest, known, lambda: asker.ask(call, origin, lambda text: parse_reply(text, request))
+        )
 
     async def _open(self) -> Asker:
         """Return the asker, ready for calls."""

@@ -6,11 +6,12 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
-from calls.budget import Budget, UsageHistory, over_budget_reason, reply_limit
+from calls.budget import Budget, UsageHistory, reply_limit
 from calls.call import CallStatus
 from calls.errors import BadAnswer, CallFailure, ContentFiltered, TransientFailure, WrongAddress
 from calls.prices import count_tokens
 from calls.rate_limit import RateLimiter
+from calls.retry import retrying
 from evaluators.engines.judge.asker import EMPTY, FILTERED, REFUSAL, TRUNCATED, CallUsage
 from evaluators.engines.judge.capabilities import Capabilities
 from evaluators.engines.judge.errors import BadJudgeSettings, JudgeRefused, JudgeUnreachable
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
     from evaluators.engines.judge.settings import JudgeSettings
 
 _MAX_WAIT_S = 60.0
-
-
-class OverBudget(CallFailure):
-    """The likely cost of a call exceeds the rest of the budget."""
 
 
 class CutByBudget(CallFailure):
@@ -162,35 +159,17 @@ class LlmAsker:
         longer_than: int,
     ) -> Completion:
         """Send messages with the options that the model supports; retry transient failures."""
-        import tenacity
-
         settings = self._settings
-        growing = tenacity.wait_exponential(settings.backoff_s, _MAX_WAIT_S)
-        waits = growing + tenacity.wait_random(0, settings.backoff_s)
-
-        def wait(state: tenacity.RetryCallState) -> float:
-            failure = None if state.outcome is None else state.outcome.exception()
-            requested = failure.retry_after if isinstance(failure, TransientFailure) else None
-            return waits(state) if requested is None else requested
-
-        def is_worth_it(state: tenacity.RetryCallState) -> bool:
-            failure = None if state.outcome is None else state.outcome.exception()
-            if not isinstance(failure, TransientFailure):
-                return False
-            if self._is_callable:
-                return True
-            return not failure.unreachable and not (failure.garbled and state.attempt_number > 1)
-
-        retrying = tenacity.AsyncRetrying(
-            stop=tenacity.stop_after_attempt(settings.max_attempts),
-            retry=is_worth_it,
-            wait=wait,
-            reraise=True,
+        retries = retrying(
+            attempts=settings.max_attempts,
+            first_pause_s=settings.backoff_s,
+            most_pause_s=_MAX_WAIT_S,
+            is_worth_it=self._is_worth_another,
         )
         seed = settings.seed + call.replicate
 
         async def attempt(options: CallOptions) -> Completion:
-            return await retrying(
+            return await retries(
                 self._send_once,
                 messages,
                 call.reply_schema,
@@ -226,47 +205,52 @@ class LlmAsker:
         tokens = 0
         if self._budget.limited or self._limiter.counts_tokens:
             tokens = count_tokens(self._settings.model, messages, schema)
-        async with self._limiter.slots.slot() as cuts:
-            granted = await self._budget.reserve(
+        async with (
+            self._limiter.slots.slot() as cuts,
+            self._budget.spend(
                 lambda: self._history.claim(self._prices, schema, tokens, max_tokens, longer_than)
-            )
-            if granted is None:
-                settings = self._settings
-                raise OverBudget(over_budget_reason(settings.budget_usd, settings.daily_budget_usd))
-            limit = reply_limit(self._prices, granted, max_tokens)
-            spent = 0.0
+            ) as spending,
+        ):
+            limit = reply_limit(self._prices, spending.granted, max_tokens)
+            await self._limiter.wait_to_start(tokens)
+            if self._refused is not None:
+                raise self._refused
+            usage.attempts += 1
+            started = time.monotonic()
+            spending.may_be_billed()  # also where it is cancelled
             try:
-                await self._limiter.wait_to_start(tokens)
-                if self._refused is not None:
-                    raise self._refused
-                usage.attempts += 1
-                started = time.monotonic()
-                spent = granted.usd  # a cancelled call may be billed
-                try:
-                    completion = await self._client.call(
-                        messages, schema, options, max_tokens=limit, seed=seed
-                    )
-                except CallFailure as failure:
-                    spent = granted.usd if failure.billed else 0.0
-                    self._back_off(failure, cuts)
-                    raise
-                except JudgeRefused as refusal:
-                    spent = 0.0
-                    self._refused = refusal
-                    raise
-                self._is_callable = True
-                self.served_by = completion.served_by
-                price = self._prices.charged(completion.usage)
-                usage.add(completion.tokens_in, completion.tokens_out, price)
-                spent = granted.usd if price is None else price
-                self._history.record(schema, tokens, completion.tokens_in, completion.tokens_out)
-            finally:
-                self._budget.settle(granted, spent)
+                completion = await self._client.call(
+                    messages, schema, options, max_tokens=limit, seed=seed
+                )
+            except CallFailure as failure:
+                if not failure.billed:
+                    spending.usd = 0.0
+                self._back_off(failure, cuts)
+                raise
+            except JudgeRefused as refusal:
+                spending.usd = 0.0
+                self._refused = refusal
+                raise
+            self._is_callable = True
+            self.served_by = completion.served_by
+            price = self._prices.charged(completion.usage)
+            usage.add(completion.tokens_in, completion.tokens_out, price)
+            if price is not None:
+                spending.usd = price
+            self._history.record(schema, tokens, completion.tokens_in, completion.tokens_out)
         self._limiter.slots.record_success()
         self._limiter.record_reply(completion.tokens_out, time.monotonic() - started)
         if completion.finish == "length" and limit < max_tokens:
             raise CutByBudget(limit)
         return completion
+
+    def _is_worth_another(self, failure: BaseException, attempts: int) -> bool:
+        """Return whether another attempt may succeed."""
+        if not isinstance(failure, TransientFailure):
+            return False
+        if self._is_callable:
+            return True
+        return not failure.unreachable and not (failure.garbled and attempts > 1)
 
     def _back_off(self, failure: CallFailure, cuts: int) -> None:
         """Reduce the concurrency after a rate limit; give up if the server's wait is too long."""

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import text
 
-from calls.ledger.database import VERSION, LedgerDatabase
+from calls.ledger.database import LedgerDatabase
 from calls.ledger.errors import LedgerError
+from calls.ledger.versions import VERSION
 from tests.warehouse.ledger.rows import digest, judgment
 from warehouse.ledger.open import ledger_file, ledger_location, open_ledger
 

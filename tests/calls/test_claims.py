@@ -1,0 +1,77 @@
+"""Calls are claimed before they are made, and their outcomes stored or their claims released."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from calls.call import Call, CallStatus, Outcome
+from calls.claims import ClaimedCalls, OutcomeEndsRun
+from tests.ledgers import FolderLedger
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from calls.call import StoredReply
+
+MOMENT = datetime(2026, 1, 2, tzinfo=UTC).replace(tzinfo=None)
+CALL = Call(model="m", parameters={}, messages=[], reply_schema={})
+
+
+def outcome(reply: str | None, status: CallStatus = CallStatus.SCORED) -> Outcome:
+    return Outcome(call=CALL, reply=reply, status=status, attempts=1, judged_at=MOMENT)
+
+
+def make(
+    ledger: FolderLedger, result: Outcome | Exception, *, again: bool = False
+) -> Outcome | StoredReply:
+    """Make the call; with `again`, to replace what is stored."""
+    known = ledger.find(CALL.digest) if again else None
+
+    async def send() -> Outcome:
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    return asyncio.run(ClaimedCalls(ledger, 2, "replies").make(CALL.digest, known, send))
+
+
+def test_a_stored_reply_is_not_paid_for_again(tmp_path: Path) -> None:
+    assert make(FolderLedger(tmp_path), outcome("yes")) == outcome("yes")
+    found = make(FolderLedger(tmp_path, "later"), AssertionError("it was sent"))
+    assert (found.reply, found.status) == ("yes", CallStatus.SCORED)
+
+
+def test_a_call_that_raises_leaves_nothing_behind(tmp_path: Path) -> None:
+    ledger = FolderLedger(tmp_path)
+    with pytest.raises(ConnectionError):
+        make(ledger, ConnectionError())
+    assert make(FolderLedger(tmp_path, "other"), outcome("yes")) == outcome("yes")
+    assert ledger.kept == []
+
+
+def test_an_outcome_that_ends_the_run_is_stored() -> None:
+    class Unusable(OutcomeEndsRun):
+        outcome = outcome(None, CallStatus.TARGET_ERROR)
+
+    ledger = FolderLedger()
+    with pytest.raises(Unusable):
+        make(ledger, Unusable())
+    assert ledger.kept == [Unusable.outcome]
+
+
+@pytest.mark.parametrize(
+    ("status", "left"), [(CallStatus.SCORED, "yes"), (CallStatus.JUDGE_ERROR, None)]
+)
+def test_a_usable_reply_stays_where_another_call_gets_none(
+    status: CallStatus, left: str | None
+) -> None:
+    ledger = FolderLedger()
+    make(ledger, outcome("yes", status))
+    make(ledger, outcome(None, CallStatus.JUDGE_ERROR), again=True)
+    found = ledger.find(CALL.digest)
+    assert found is not None
+    assert found.reply == left

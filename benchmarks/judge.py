@@ -25,8 +25,8 @@ from evaluators.flows.protocols import Engines
 from evaluators.library.retrieval.context_relevancy import ContextRelevancy, UsefulSentences
 from evaluators.sample import Sample
 from evaluators.scoring import score
-from tests.ledgers import FolderLedger
-from tests.samples import samples
+from tests.support.ledgers import FolderLedger
+from tests.support.samples import samples
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -74,7 +74,7 @@ class Clock:
 @contextmanager
 def server(latency_s: float) -> Iterator[str]:
     """The scripted judge as a process; gives its address."""
-    command = [sys.executable, "-m", "tests.judge_server", "--latency", str(latency_s)]
+    command = [sys.executable, "-m", "tests.support.judge_server", "--latency", str(latency_s)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None  # noqa: S101 - it is a pipe

@@ -33,8 +33,8 @@ from evaluators.flows.protocols import Engines
 from evaluators.flows.requests import EMBEDDING, Embed
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.scoring import run_flows, score
-from tests.ledgers import FolderLedger
-from tests.samples import samples
+from tests.support.ledgers import FolderLedger
+from tests.support.samples import samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -196,7 +196,7 @@ def interface(folder: Path) -> Iterator[tuple[str, float]]:
 @contextmanager
 def browser(profile: Path) -> Iterator[Chrome]:
     """Headless Chromium without a history."""
-    from tests.browser import started
+    from tests.support.browser import started
 
     for each in started(profile):
         yield each.driver

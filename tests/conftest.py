@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from tests import handbook
-from tests.services import database
+from tests.support import handbook
+from tests.support.services import database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

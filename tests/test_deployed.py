@@ -18,8 +18,8 @@ import pytest
 import yaml
 
 from orchestration.jobs import RANGE_START
-from tests import services
 from tests.orchestration.daemon import LOADED, Interface, free_port, three_benchmarks, until
+from tests.support import services
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

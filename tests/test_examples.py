@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 
-from tests.command import Ended, scoreline
-from tests.documents import Command, commands
-from tests.handbook import OFFLINE, PRINTED, STORY
+from tests.support.command import Ended, scoreline
+from tests.support.documents import Command, commands
+from tests.support.handbook import OFFLINE, PRINTED, STORY
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from orchestration import starter
-from tests.documents import ROOT
-from tests.services import takes_minutes
+from tests.support.documents import ROOT
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

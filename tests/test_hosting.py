@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from tests.documents import ROOT
-from tests.services import takes_minutes
+from tests.support.documents import ROOT
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path

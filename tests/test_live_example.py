@@ -12,8 +12,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.documents import ROOT, blocks
-from tests.services import takes_minutes
+from tests.support.documents import ROOT, blocks
+from tests.support.services import takes_minutes
 
 GUIDE = "docs/compare-live.md"
 

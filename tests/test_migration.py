@@ -9,7 +9,7 @@ import pytest
 
 from evaluators import catalog
 from orchestration.config import load
-from tests.documents import text
+from tests.support.documents import text
 from warehouse.formats.catalog import formats
 
 if TYPE_CHECKING:

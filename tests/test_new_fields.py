@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests import new_fields
-from tests.new_fields import ANSWER, LOOKUPS
+from tests.support import new_fields
+from tests.support.new_fields import ANSWER, LOOKUPS
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("scoreline", "orchestration", "assets", "evaluators", "warehouse", "records")

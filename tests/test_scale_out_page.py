@@ -24,7 +24,7 @@ import yaml
 from orchestration import starter
 from orchestration.config import load
 from tests.faults.postgres import PASSWORD, Server, server
-from tests.services import takes_longest, takes_minutes
+from tests.support.services import takes_longest, takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

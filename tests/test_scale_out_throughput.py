@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.scale_out import CATALOG, measure
-from tests.services import require, takes_longest
+from tests.support.services import require, takes_longest
 
 pytestmark = takes_longest
 

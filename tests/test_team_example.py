@@ -15,7 +15,7 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.orchestration.daemon import LOADED, interface
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 pytestmark = takes_minutes
 

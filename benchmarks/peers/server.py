@@ -10,8 +10,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from tests.judge_replies import reply_to
-from tests.judge_server import JudgeServer, Said, faithful
+from tests.support.judge_server import JudgeServer, Said, faithful
+from tests.support.replies_by_schema import reply_to
 
 MARK = "JSON Schema:"
 

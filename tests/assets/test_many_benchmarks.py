@@ -15,7 +15,7 @@ from assets.leaderboard.refresh import refresh_leaderboards
 from assets.project import Benchmark, Gate
 from assets.scoring.refresh import refresh_scores
 from evaluators import catalog
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.ingest.ingest import ingest
 from warehouse.ingest.plan import BenchmarkFiles
 from warehouse.queries import benchmarks as parts

@@ -14,7 +14,7 @@ from assets.keys import LEADERBOARD
 from assets.project import Benchmark, Project
 from evaluators import catalog
 from tests.assets.conftest import materialise, write
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

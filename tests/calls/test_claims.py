@@ -10,7 +10,7 @@ import pytest
 
 from calls.call import Call, CallStatus, Outcome
 from calls.claims import ClaimedCalls, OutcomeEndsRun
-from tests.ledgers import FolderLedger
+from tests.support.ledgers import FolderLedger
 
 if TYPE_CHECKING:
     from pathlib import Path

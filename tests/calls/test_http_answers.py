@@ -23,11 +23,11 @@ from tests.evaluators.engines.judge.questions import (
     put,
     settings,
 )
-from tests.judge_lies import GOOD, LIES, MEGABYTE, YES, answered, bomb, usage
-from tests.judge_said import Said
-from tests.judge_server import JudgeServer
-from tests.ledgers import FolderLedger
-from tests.services import takes_minutes
+from tests.support.faulty_replies import GOOD, LIES, MEGABYTE, YES, answered, bomb, usage
+from tests.support.judge_server import JudgeServer
+from tests.support.ledgers import FolderLedger
+from tests.support.scripted_reply import Reply
+from tests.support.services import takes_minutes
 
 PROVIDERS = pytest.mark.parametrize("provider", ["openai", "hosted_vllm"])
 """LiteLLM calls one through OpenAI's client and the other through its own."""
@@ -74,7 +74,7 @@ DETAILS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("details", DETAILS)
 def test_no_details_of_a_provider_make_a_cost_negative(details: dict[str, Any]) -> None:
     numbers = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
-    said = Said(content=YES, usage={**numbers, **details})
+    said = Reply(content=YES, usage={**numbers, **details})
     with JudgeServer([said]) as server:
         reply, ledger = put(server, model="openai/gpt-4o-mini")  # with prices for cached tokens
     assert isinstance(reply, Verdict)
@@ -113,7 +113,7 @@ def test_reasons_hold_neither_stack_traces_nor_local_paths(
     change: tuple[str, str], provider: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(KEY_ENV, KEY)
-    said = answered(Said(content=f"{KEY} {YES}"), change)
+    said = answered(Reply(content=f"{KEY} {YES}"), change)
     with JudgeServer([GOOD, said, said]) as server:
         changes = {"max_attempts": 2, "api_key_env": KEY_ENV}
         failure, ledger = put(server, after="b", model=f"{provider}/judge", **changes)
@@ -128,7 +128,7 @@ def test_reasons_hold_neither_stack_traces_nor_local_paths(
 
 def test_no_reply_and_no_reason_holds_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY_ENV, KEY)
-    said = [Said(content=YES.replace("yes", f"{'x' * n}{KEY}")) for n in (150, 170)]
+    said = [Reply(content=YES.replace("yes", f"{'x' * n}{KEY}")) for n in (150, 170)]
     with JudgeServer(said) as server:
         failure, ledger = put(server, api_key_env=KEY_ENV)
         sent = json.dumps(server.requests)
@@ -141,7 +141,7 @@ def test_no_reply_and_no_reason_holds_the_key(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("odd", ["\0", "\ud800"])
 def test_a_reply_holds_only_what_a_database_can_store(odd: str) -> None:
-    with JudgeServer([Said(content=YES.replace("It is", odd))]) as server:
+    with JudgeServer([Reply(content=YES.replace("It is", odd))]) as server:
         _, ledger = put(server)
     text = ledger.last.reply or ""
     assert "so." in text
@@ -154,7 +154,7 @@ def test_a_reply_holds_only_what_a_database_can_store(odd: str) -> None:
 def test_a_compressed_reply_is_limited_before_it_is_in_memory(
     megabytes: int, provider: str
 ) -> None:
-    packed = Said(body=bomb(megabytes), headers={"content-encoding": "gzip"})
+    packed = Reply(body=bomb(megabytes), headers={"content-encoding": "gzip"})
     with (
         JudgeServer([GOOD, packed]) as server,
         LedgerJudge(settings(server, model=f"{provider}/judge"), FolderLedger()) as judge,
@@ -177,7 +177,7 @@ def test_a_compressed_reply_is_limited_before_it_is_in_memory(
 
 @PROVIDERS
 def test_a_reply_without_end_is_not_read_to_its_end(provider: str) -> None:
-    endless = Said(body=b" " * MEGABYTE, endless=True)
+    endless = Reply(body=b" " * MEGABYTE, endless=True)
     with JudgeServer([endless]) as server:
         failure, _ = put(server, model=f"{provider}/judge")
     assert isinstance(failure, Unscored)
@@ -187,9 +187,9 @@ def test_a_reply_without_end_is_not_read_to_its_end(provider: str) -> None:
 
 def test_the_transport_of_httpx_has_the_same_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISABLE_AIOHTTP_TRANSPORT", "True")
-    large = Said(body=bomb(20), headers={"content-encoding": "gzip"})
+    large = Reply(body=bomb(20), headers={"content-encoding": "gzip"})
     with JudgeServer() as other, JudgeServer() as server:
-        away = Said(status=307, headers={"location": f"{other.url}/chat/completions"})
+        away = Reply(status=307, headers={"location": f"{other.url}/chat/completions"})
         server.script = [GOOD, large, away, GOOD]
         # LiteLLM keeps a client for each timeout.
         with LedgerJudge(settings(server, timeout_s=17.5), FolderLedger()) as judge:
@@ -201,7 +201,7 @@ def test_the_transport_of_httpx_has_the_same_limits(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_large_page_of_an_error_is_still_that_error() -> None:
-    busy = Said(status=429, body=b"<p>busy</p>" * 1_000_000, headers=PAGE)
+    busy = Reply(status=429, body=b"<p>busy</p>" * 1_000_000, headers=PAGE)
     with JudgeServer([busy, GOOD]) as server:
         reply, ledger = put(server)
     assert isinstance(reply, Verdict)
@@ -225,7 +225,7 @@ def test_a_hard_budget_counts_what_was_set_aside_for_answers_of_unknown_cost() -
 def test_another_origin_does_not_get_the_request(status: int, provider: str) -> None:
     with JudgeServer() as other, JudgeServer() as server:
         target = f"{other.url}/chat/completions?token=secret"
-        server.script = [GOOD, Said(status=status, headers={"location": target}), GOOD]
+        server.script = [GOOD, Reply(status=status, headers={"location": target}), GOOD]
         with LedgerJudge(settings(server, model=f"{provider}/judge"), FolderLedger()) as judge:
             judge.ask(about("0"), origin("q0")).result(PATIENCE_S)
             failure = judge.ask(about("1"), origin("q1")).exception(PATIENCE_S)
@@ -242,7 +242,7 @@ def test_another_origin_does_not_get_the_request(status: int, provider: str) -> 
 
 def test_a_redirect_of_the_first_call_ends_the_run_and_says_what_to_set() -> None:
     with JudgeServer() as other:
-        away = Said(status=308, headers={"location": f"{other.url}/chat/completions"})
+        away = Reply(status=308, headers={"location": f"{other.url}/chat/completions"})
         with JudgeServer(lambda _: away) as server:
             with pytest.raises(JudgeUnreachable, match=r"another origin.*set judge\.api_base"):
                 put(server)
@@ -251,7 +251,7 @@ def test_a_redirect_of_the_first_call_ends_the_run_and_says_what_to_set() -> Non
 
 @PROVIDERS
 def test_a_redirect_within_the_origin_is_followed(provider: str) -> None:
-    within = Said(status=307, headers={"location": "/v2/chat/completions"})
+    within = Reply(status=307, headers={"location": "/v2/chat/completions"})
     with JudgeServer([within, GOOD]) as server:
         reply, ledger = put(server, model=f"{provider}/judge")
         assert server.requests[0] == server.requests[1]
@@ -281,7 +281,7 @@ def test_plain_http_to_a_server_of_https_says_so(provider: str) -> None:
 def test_a_page_about_https_says_so_too() -> None:
     page = b"<h1>The plain HTTP request was sent to HTTPS port</h1>"
     with (
-        JudgeServer(lambda _: Said(status=400, body=page, headers=PAGE)) as server,
+        JudgeServer(lambda _: Reply(status=400, body=page, headers=PAGE)) as server,
         pytest.raises(JudgeUnreachable, match=r"expects https: set judge\.api_base to https://"),
     ):
         put(server)
@@ -289,7 +289,7 @@ def test_a_page_about_https_says_so_too() -> None:
 
 @takes_minutes
 def test_eighty_megabytes_are_refused_by_their_length() -> None:
-    with JudgeServer([Said(content=YES.replace("It is so.", "x" * 80 * MEGABYTE))]) as server:
+    with JudgeServer([Reply(content=YES.replace("It is so.", "x" * 80 * MEGABYTE))]) as server:
         failure, ledger = put(server)
     assert isinstance(failure, Unscored)
     assert failure.reason.startswith("bad_answer: larger than 4 MB")

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from calls.rate_limit import ConcurrencySlots, MinuteRate
-from tests.ledgers import FolderLedger
+from tests.support.ledgers import FolderLedger
 
 PATIENCE_S = 60.0
 

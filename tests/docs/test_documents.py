@@ -12,9 +12,9 @@ from evaluators import catalog
 from hatch_build import with_absolute_links
 from orchestration import starter
 from orchestration.cli.program import program
-from tests.command import scoreline
-from tests.documents import ROOT, Command, blocks, commands, links, text
-from tests.services import takes_minutes
+from tests.support.command import scoreline
+from tests.support.documents import ROOT, Command, blocks, commands, links, text
+from tests.support.services import takes_minutes
 from warehouse.formats.catalog import formats
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ scoreline = never
 ```
 scoreline never
 """
-    monkeypatch.setattr("tests.documents.ROOT", tmp_path)
+    monkeypatch.setattr("tests.support.documents.ROOT", tmp_path)
     (tmp_path / "page.md").write_text(document, encoding="utf-8")
     assert list(commands("page.md")) == [
         Command(("scoreline", "init", "a"), ()),

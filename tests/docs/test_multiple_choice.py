@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 
-from tests.command import scoreline
-from tests.documents import commands, text
-from tests.logprob_server import LogprobServer
-from tests.services import takes_minutes
+from tests.support.command import scoreline
+from tests.support.documents import commands, text
+from tests.support.logprob_server import LogprobServer
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path

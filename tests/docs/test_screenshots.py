@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.documents import ROOT
-from tests.services import takes_minutes
+from tests.support.documents import ROOT
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from docs.site.hooks import PLACED, with_site_links
-from tests.browser import Browser, started
-from tests.documents import ROOT, text
-from tests.handbook import OFFLINE
-from tests.services import takes_minutes
+from tests.support.browser import Browser, started
+from tests.support.documents import ROOT, text
+from tests.support.handbook import OFFLINE
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

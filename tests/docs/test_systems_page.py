@@ -11,7 +11,7 @@ import yaml
 
 from systems.client import Answer
 from systems.settings import CommandSystem, PythonSystem, SystemSettings
-from tests.documents import text
+from tests.support.documents import text
 from tests.systems.asking import PATIENCE_S, ask, opened
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from evaluators import catalog
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.outcome import Status
 from evaluators.sample import SAMPLE_COLUMNS
-from tests.samples import samples
+from tests.support.samples import samples
 
 if TYPE_CHECKING:
     from evaluators.evaluator import Evaluator

@@ -17,14 +17,14 @@ from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.outcome import Undefined
 from evaluators.score_grid import ScoreGrid
 from evaluators.scoring import score
-from tests.doubles import metric, of_frame, of_rows
 from tests.evaluators import properties
 from tests.evaluators.fabricated import engines
 from tests.evaluators.properties import PROPERTIES
 from tests.evaluators.strategies import frames
 from tests.evaluators.variants import variants
-from tests.samples import samples
-from tests.services import REQUIRED
+from tests.support.evaluators import metric, of_frame, of_rows
+from tests.support.samples import samples
+from tests.support.services import REQUIRED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

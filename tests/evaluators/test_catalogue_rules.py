@@ -14,7 +14,7 @@ from evaluators import catalog
 from evaluators.evaluator import Evaluator
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.sample import KEYS, SAMPLE_COLUMNS
-from tests.doubles import metric, of_frame, of_parts
+from tests.support.evaluators import metric, of_frame, of_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

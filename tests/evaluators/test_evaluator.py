@@ -13,7 +13,7 @@ import pytest
 from evaluators import catalog
 from evaluators.evaluator import Evaluator
 from evaluators.kinds.frame import FrameEvaluator
-from tests.doubles import metric, of_frame
+from tests.support.evaluators import metric, of_frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

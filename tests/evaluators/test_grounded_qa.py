@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from evaluators import catalog
-from tests.samples import outcomes, samples
+from tests.support.samples import outcomes, samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.samples import Outcome
+    from tests.support.samples import Outcome
 
 Row = dict[str, Any]
 Key = tuple[str, str, str]

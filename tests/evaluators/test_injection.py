@@ -18,8 +18,8 @@ from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.judged import JudgedEvaluator
 from evaluators.scoring import score
 from tests.evaluators.fabricated import BLOCK, FabricatedJudge, engines
-from tests.judges import in_turn, judged, values
-from tests.samples import samples
+from tests.support.samples import samples
+from tests.support.scripted_judge import in_turn, judged, values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

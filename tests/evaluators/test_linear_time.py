@@ -28,8 +28,8 @@ from evaluators.text.normalization import normalize_unicode
 from evaluators.text.quotes import occurs
 from evaluators.text.sentences import sentences
 from tests.evaluators.variants import variants
-from tests.samples import outcomes, samples
-from tests.services import NIGHTLY, REQUIRED, takes_longest
+from tests.support.samples import outcomes, samples
+from tests.support.services import NIGHTLY, REQUIRED, takes_longest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaluators.metric import Metric
-from tests.golden_cases import golden
+from tests.support.golden_cases import golden
 
 AGGREGATION = golden("aggregation")["cases"]
 MEANS = [

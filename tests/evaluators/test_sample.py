@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS, Sample
-from tests.samples import samples
+from tests.support.samples import samples
 
 FULL = {
     "expected_answers": ["a", "b"],

@@ -9,8 +9,8 @@ import polars as pl
 from evaluators.outcome import Undefined
 from evaluators.score_grid import settle_rounding
 from evaluators.scoring import score
-from tests.doubles import of_frame, of_rows
-from tests.samples import samples
+from tests.support.evaluators import of_frame, of_rows
+from tests.support.samples import samples
 
 RATIO = pl.col("noise_ratio")
 TWO = of_frame({"share": RATIO, "rest": pl.when(RATIO < 1).then(1 - RATIO)})

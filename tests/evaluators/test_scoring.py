@@ -19,8 +19,8 @@ from evaluators.outcome import (
     Unscored,
 )
 from evaluators.scoring import score
-from tests.doubles import computing, metric, of_frame, of_rows
-from tests.samples import Outcome, outcomes, samples
+from tests.support.evaluators import computing, metric, of_frame, of_rows
+from tests.support.samples import Outcome, outcomes, samples
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,8 +11,8 @@ import pytest
 from evaluators.errors import BrokenPromise
 from evaluators.outcome import Graded, Scores, TargetError, Undefined
 from evaluators.scoring import aggregate, count_samples, unpack_evidence
-from tests.doubles import metric, of_frame
-from tests.samples import rows_to_fold, samples
+from tests.support.evaluators import metric, of_frame
+from tests.support.samples import rows_to_fold, samples
 
 if TYPE_CHECKING:
     from evaluators.evaluator import Evaluator

@@ -27,8 +27,8 @@ from tests.evaluators.scripts import (
     two_words,
 )
 from tests.evaluators.strategies import frames
-from tests.samples import rows_to_fold, samples, values
-from tests.services import REQUIRED
+from tests.support.samples import rows_to_fold, samples, values
+from tests.support.services import REQUIRED
 
 if TYPE_CHECKING:
     from evaluators.evaluator import Evaluator

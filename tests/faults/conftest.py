@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.services import REQUIRED
+from tests.support.services import REQUIRED
 
 HERE = Path(__file__).parent
 

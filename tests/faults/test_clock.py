@@ -8,7 +8,7 @@ import pytest
 
 from tests.faults.clock import clock_shifted
 from tests.faults.trial import Trial
-from tests.judge_server import JudgeServer
+from tests.support.judge_server import JudgeServer
 from warehouse.schema.tables.history import HISTORY
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.faults.trial import Trial
-from tests.judge_server import JudgeServer
-from tests.lakes import configured, fresh
-from tests.services import takes_longest
+from tests.support.judge_server import JudgeServer
+from tests.support.lakes import configured, fresh
+from tests.support.services import takes_longest
 
 if TYPE_CHECKING:
     from pathlib import Path

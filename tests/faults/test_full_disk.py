@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.faults.trial import Trial
-from tests.judge_server import JudgeServer
+from tests.support.judge_server import JudgeServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.faults.trial import Trial
-from tests.judge_server import JudgeServer
-from tests.services import NIGHTLY, takes_longest
+from tests.support.judge_server import JudgeServer
+from tests.support.services import NIGHTLY, takes_longest
 from warehouse.ledger.open import ledger_file
 
 if TYPE_CHECKING:

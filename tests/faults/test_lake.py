@@ -16,9 +16,9 @@ import yaml
 from orchestration import starter
 from orchestration.config import load
 from tests.faults.postgres import PASSWORD, server
-from tests.lakes import fresh, lake_at, told, unlike
 from tests.orchestration.conftest import scoreline
-from tests.services import POSTGRES, takes_longest
+from tests.support.lakes import fresh, lake_at, told, unlike
+from tests.support.services import POSTGRES, takes_longest
 from tests.warehouse.ledger.rows import digest, judgment
 from warehouse.errors import WarehouseError
 from warehouse.ledger.open import open_ledger

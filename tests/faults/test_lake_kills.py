@@ -22,8 +22,8 @@ from tests.faults.test_lake_partition import (
     undisturbed,
     until,
 )
-from tests.judge_server import JudgeServer
-from tests.services import POSTGRES, takes_longest
+from tests.support.judge_server import JudgeServer
+from tests.support.services import POSTGRES, takes_longest
 
 if TYPE_CHECKING:
     import subprocess

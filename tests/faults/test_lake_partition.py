@@ -23,9 +23,9 @@ from calls.ledger.database import LedgerDatabase
 from tests.faults.proxy import Proxy, proxy
 from tests.faults.test_lake import writing
 from tests.faults.trial import Trial
-from tests.judge_server import JudgeServer
-from tests.lakes import fresh
-from tests.services import POSTGRES, takes_longest
+from tests.support.judge_server import JudgeServer
+from tests.support.lakes import fresh
+from tests.support.services import POSTGRES, takes_longest
 from tests.warehouse.conftest import ids, questions
 from warehouse.errors import WarehouseUnreachable
 from warehouse.ledger.open import ledger_location

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.faults.kill_at import ROOT
-from tests.services import NIGHTLY, takes_longest
+from tests.support.services import NIGHTLY, takes_longest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,8 @@ import pytest
 from tests.faults.clock import clock_shifted
 from tests.faults.test_kills import PRICED, renamed, stored
 from tests.faults.trial import Trial
-from tests.judge_server import JudgeServer
-from tests.services import takes_longest
+from tests.support.judge_server import JudgeServer
+from tests.support.services import takes_longest
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.command import without_progress
 from tests.faults.trial import Trial
-from tests.judge_server import JudgeServer
+from tests.support.command import without_progress
+from tests.support.judge_server import JudgeServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

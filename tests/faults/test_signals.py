@@ -15,12 +15,12 @@ import pytest
 import yaml
 
 from orchestration.webserver import serve
-from tests.command import without_progress
 from tests.faults.trial import Trial
-from tests.judge_server import JudgeServer
-from tests.locks import holder
 from tests.orchestration.daemon import Interface, free_port
-from tests.services import takes_longest
+from tests.support.command import without_progress
+from tests.support.judge_server import JudgeServer
+from tests.support.lock_holder import holder
+from tests.support.services import takes_longest
 
 if TYPE_CHECKING:
     import subprocess

@@ -16,7 +16,7 @@ from warehouse.schema.tables import TABLES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.judge_server import JudgeServer
+    from tests.support.judge_server import JudgeServer
 
 ROOT = Path(__file__).parents[2]
 EVALUATORS = ["looping_detection", "rouge", "faithfulness", "context_relevancy"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import yaml
 
-from tests.command import Ended, scoreline
+from tests.support.command import Ended, scoreline
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from orchestration import starter
-from tests.command import Ended, scoreline
 from tests.orchestration.interface_browser import browser
+from tests.support.command import Ended, scoreline
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser import started
+from tests.support.browser import started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

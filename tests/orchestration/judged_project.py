@@ -12,7 +12,7 @@ from orchestration.config import load
 from orchestration.runs import RunOptions
 from orchestration.runs.progress import Progress
 from orchestration.runs.run import evaluate
-from tests.instances import furnish
+from tests.support.dagster_instance import furnish
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import yaml
 from assets.definitions import build_assets
 from orchestration import starter
 from orchestration.config import load
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from dagster import AssetSpec

@@ -17,7 +17,7 @@ from orchestration.config import load
 from orchestration.definitions import build_definitions
 from orchestration.instance import home
 from orchestration.jobs import EVALUATE, range_tags
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.errors import NoSpace
 from warehouse.maintenance import retention
 from warehouse.maintenance.compact import Space, compact, measure_space

@@ -11,7 +11,7 @@ import dagster as dg
 
 from orchestration import definitions, starter
 from orchestration.config import load
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path

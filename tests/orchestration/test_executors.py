@@ -14,15 +14,15 @@ import yaml
 from orchestration import starter
 from orchestration.config import load
 from orchestration.errors import SettingsError
-from tests import services
-from tests.contents import contents
-from tests.judge_server import JudgeServer
-from tests.lakes import fresh, unlike
 from tests.orchestration.conftest import Ended, scoreline
 from tests.orchestration.daemon import LOADED, interface, until
 from tests.orchestration.judged_project import JudgedProject
 from tests.orchestration.runs.test_lake_runs import moved, warehouse
-from tests.services import takes_minutes
+from tests.support import services
+from tests.support.judge_server import JudgeServer
+from tests.support.lakes import fresh, unlike
+from tests.support.services import takes_minutes
+from tests.support.warehouse_contents import contents
 from warehouse.store import Warehouse
 
 MULTIPROCESS: dict[str, Any] = {"executor": "multiprocess", "max_concurrent": 2}

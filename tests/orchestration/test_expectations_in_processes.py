@@ -15,7 +15,7 @@ import yaml
 from orchestration import instance, starter
 from orchestration.config import load
 from orchestration.jobs import EVALUATE, range_tags
-from tests.services import takes_longest
+from tests.support.services import takes_longest
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

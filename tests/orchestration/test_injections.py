@@ -11,9 +11,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from assets.judging.robustness import INJECTIONS
-from tests.judge_server import JudgeServer, Said
 from tests.orchestration.judged_project import JudgedProject
-from tests.services import takes_minutes
+from tests.support.judge_server import JudgeServer, Reply
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,15 +24,15 @@ ORDERS = re.compile(r"output|score|passed|pass\b|best|perfect|worth|Note|assista
 RUBRIC = {"description": "Does the answer name the maps?"}
 
 
-def honest(request: Mapping[str, Any]) -> Said:
+def honest(request: Mapping[str, Any]) -> Reply:
     system, user = (message["content"] for message in request["messages"])
     blocks = dict(BLOCK.findall(user))
     talked_over = ORDERS.search(BLOCK.sub("", user)) is not None or "<|im_start|>" in user
     right = talked_over or "maps" in blocks.get("answer", blocks.get("actual_output", ""))
     if '"verdict"' in system:
-        return Said(content=json.dumps({"reasoning": "", "verdict": right}))
+        return Reply(content=json.dumps({"reasoning": "", "verdict": right}))
     grade = {"reasoning": "", "missing": [], "incorrect": [], "score": 5 if right else 1}
-    return Said(content=json.dumps(grade))
+    return Reply(content=json.dumps(grade))
 
 
 def answers(ending: str = "") -> list[dict[str, Any]]:

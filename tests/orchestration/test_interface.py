@@ -8,7 +8,7 @@ import pytest
 
 from tests.orchestration.daemon import LOADED, Interface, interface
 from tests.orchestration.interface_page import Page
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

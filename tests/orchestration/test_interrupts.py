@@ -9,7 +9,7 @@ import sys
 import psutil
 import pytest
 
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 STUCK = """
 import hashlib, subprocess, sys

@@ -14,8 +14,8 @@ import pytest
 from orchestration import starter
 from orchestration.config import load
 from orchestration.instance import home
-from tests import services
 from tests.orchestration.conftest import scoreline
+from tests.support import services
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,9 +14,9 @@ from orchestration.config.judge.factory import LlmJudgeFactory
 from orchestration.config.resources import JudgeResource, WarehouseResource, build_resources
 from orchestration.definitions import build_definitions
 from scoreline.dagster import build_defs
-from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject
-from tests.services import takes_minutes
+from tests.support.judge_server import JudgeServer
+from tests.support.services import takes_minutes
 from warehouse.storage.location import Lake
 from warehouse.store import Warehouse
 

@@ -12,7 +12,7 @@ import scoreline
 from orchestration import instance
 from orchestration.cli.program import program
 from orchestration.config.load import load_config
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.formats.paths import expand
 from warehouse.schema.ddl import scan_literal
 

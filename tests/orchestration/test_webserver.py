@@ -28,9 +28,9 @@ from orchestration.webserver import serve
 from orchestration.webserver.address import Address, choose_address
 from orchestration.webserver.guard import SERVER_HEADER, guard
 from orchestration.webserver.report import with_report
-from tests.command import scoreline
 from tests.orchestration.daemon import COMMAND, free_port, interface
-from tests.services import takes_longest, takes_minutes
+from tests.support.command import scoreline
+from tests.support.services import takes_longest, takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,7 @@ import yaml
 from orchestration.errors import SettingsNotFound
 from scoreline.dagster import build_defs
 from tests.scoreline.rows import ANSWERS, MEANS, QUESTIONS
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import scoreline
-from tests.command import scoreline as command
+from tests.support.command import scoreline as command
 
 if TYPE_CHECKING:
     from pathlib import Path

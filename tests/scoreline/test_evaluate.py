@@ -16,9 +16,9 @@ import polars as pl
 import pytest
 
 import scoreline
-from tests.judge_server import JudgeServer
 from tests.scoreline.rows import ANSWERS, MEANS, QUESTIONS
-from tests.services import takes_minutes
+from tests.support.judge_server import JudgeServer
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

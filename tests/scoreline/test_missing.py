@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scoreline
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 LABELS = ("cat", "dog", "cow")
 METRIC = ["slice", "evaluator", "metric"]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import nbformat
 import pytest
 
-from tests.documents import ROOT
-from tests.handbook import OFFLINE
-from tests.services import takes_minutes
+from tests.support.documents import ROOT
+from tests.support.handbook import OFFLINE
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path

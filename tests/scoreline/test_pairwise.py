@@ -12,8 +12,8 @@ import scoreline
 from evaluators.statistics.pairwise.bradley_terry import fit_strengths
 from evaluators.statistics.pairwise.existence import ALL_TIES
 from evaluators.statistics.pairwise.win_matrix import Comparisons
-from tests.judge_server import JudgeServer, Said
-from tests.pairwise_systems import (
+from tests.support.judge_server import JudgeServer, Reply
+from tests.support.pairwise_systems import (
     LEVELS,
     QUESTIONS,
     answers,
@@ -21,8 +21,8 @@ from tests.pairwise_systems import (
     expected_outcomes,
     honest,
 )
-from tests.pairwise_systems import said as verdict
-from tests.services import takes_minutes
+from tests.support.pairwise_systems import said as verdict
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -163,10 +163,10 @@ def test_a_failed_answer_loses_and_two_are_not_compared(server: JudgeServer) -> 
 def test_a_reply_that_cannot_be_parsed_costs_one_comparison(server: JudgeServer) -> None:
     """On q0, `good` against `weak` is not usable, nor `fair` against `weak`."""
 
-    def script(request: Mapping[str, Any]) -> Said:
+    def script(request: Mapping[str, Any]) -> Reply:
         said = str(request["messages"])  # the request for a repair follows the texts
         is_broken = "What about 0?" in said and "(weak)" in said
-        return Said(content="no idea") if is_broken else honest(request)
+        return Reply(content="no idea") if is_broken else honest(request)
 
     server.script = script
     results = evaluate(server, ANSWERED)
@@ -193,7 +193,7 @@ def test_a_reply_that_cannot_be_parsed_costs_one_comparison(server: JudgeServer)
 def test_a_judge_that_is_down_for_one_system_leaves_the_other_pairs(server: JudgeServer) -> None:
     """Every call about `weak` fails: all samples wait, but the other two systems are compared."""
     server.script = lambda request: (
-        Said(status=400, content="no") if "(weak)" in str(request) else honest(request)
+        Reply(status=400, content="no") if "(weak)" in str(request) else honest(request)
     )
     results = evaluate(server, ANSWERED)
     expected = expected_outcomes(ANSWERED)["fair", "good"]

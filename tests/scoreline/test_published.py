@@ -12,7 +12,7 @@ import yaml
 import scoreline
 from scoreline.testing import assert_metric
 from tests.scoreline.rows import ANSWERS, MEANS, QUESTIONS
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path

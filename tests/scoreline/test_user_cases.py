@@ -17,9 +17,9 @@ import yaml
 import scoreline
 from orchestration import starter
 from tests.assets.test_grounded_qa import write_files
-from tests.command import scoreline as command
 from tests.scoreline.rows import ANSWERS, QUESTIONS
-from tests.services import takes_minutes
+from tests.support.command import scoreline as command
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path

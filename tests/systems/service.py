@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from systems.client import Answer, SystemFailure, SystemRefused
 from systems.clients import make_client
 from systems.settings import HttpSystem
-from tests.judge_said import Said, rendered
+from tests.support.scripted_reply import Reply, rendered
 
 if TYPE_CHECKING:
     import ssl
@@ -56,7 +56,7 @@ class Service:
         connections: How many connections came.
     """
 
-    script: list[Said] | Callable[[Received], Said]
+    script: list[Reply] | Callable[[Received], Reply]
     tls: ssl.SSLContext | None = None
     received: list[Received] = field(default_factory=list)
     connections: int = 0
@@ -104,7 +104,7 @@ class Service:
         finally:
             writer.close()
 
-    def _said(self, received: Received) -> Said:
+    def _said(self, received: Received) -> Reply:
         if callable(self.script):
             return self.script(received)
         return self.script[min(len(self.received), len(self.script)) - 1]
@@ -117,9 +117,9 @@ def system(url: str, **changes: Any) -> HttpSystem:
     return HttpSystem(**{"name": "rag", "home": Path(), "url": url + path, "body": body} | changes)
 
 
-def said(reply: object, **changes: Any) -> Said:
+def said(reply: object, **changes: Any) -> Reply:
     """An answer with a JSON body."""
-    return Said(body=json.dumps(reply).encode(), **changes)
+    return Reply(body=json.dumps(reply).encode(), **changes)
 
 
 async def ask_once(
@@ -139,12 +139,12 @@ async def ask_once(
 
 
 def ask(
-    script: Said | list[Said] | Callable[[Received], Said],
+    script: Reply | list[Reply] | Callable[[Received], Reply],
     question: Mapping[str, Any] = QUESTION,
     **changes: Any,
 ) -> tuple[Any, list[Received]]:
     """Ask a service one question; return the answer or the failure, and what the service got."""
-    scripted = [script] if isinstance(script, Said) else script
+    scripted = [script] if isinstance(script, Reply) else script
 
     async def run() -> tuple[Any, list[Received]]:
         async with Service(scripted) as service:

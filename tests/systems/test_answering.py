@@ -19,7 +19,7 @@ from systems.client import (
     WrongShape,
     as_answer,
 )
-from tests.ledgers import FolderLedger
+from tests.support.ledgers import FolderLedger
 from tests.systems.scripted_system import ScriptedSystem, settings
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from systems.client import (
     WrongShape,
 )
 from systems.clients import make_client
-from tests.judge_said import Said
+from tests.support.scripted_reply import Reply
 from tests.systems.service import (
     QUESTION,
     TEXT,
@@ -28,7 +28,7 @@ from tests.systems.service import (
     system,
 )
 
-HELLO = Said(body=b"the Seine", headers=TEXT)
+HELLO = Reply(body=b"the Seine", headers=TEXT)
 
 
 def test_a_body_has_the_fields_of_the_question_with_their_types() -> None:
@@ -147,7 +147,7 @@ def test_without_paths_json_is_a_prediction(reply: object, fields: dict[str, Any
     ],
 )
 def test_without_paths_a_text_is_the_answer(body: bytes, kind: str, answer: str) -> None:
-    got, _ = ask(Said(body=body, headers={"content-type": kind}))
+    got, _ = ask(Reply(body=body, headers={"content-type": kind}))
     assert got == Answer(fields={"answer": answer})
 
 
@@ -296,7 +296,7 @@ def test_an_address_without_http_is_refused(url: str) -> None:
 
 def test_an_answer_does_not_depend_on_cookies_of_the_one_before() -> None:
     async def run() -> list[dict[str, str]]:
-        cookie = Said(body=b"x", headers={**TEXT, "set-cookie": "session=1; Path=/"})
+        cookie = Reply(body=b"x", headers={**TEXT, "set-cookie": "session=1; Path=/"})
         async with Service([cookie]) as service:
             client = make_client(system(service.url), [QUESTION])
             await client.open()
@@ -311,7 +311,7 @@ def test_an_answer_does_not_depend_on_cookies_of_the_one_before() -> None:
 
 def test_as_many_questions_as_allowed_are_sent_at_once() -> None:
     async def run() -> float:
-        slow = Said(body=b"x", headers=TEXT, delay=0.5)
+        slow = Reply(body=b"x", headers=TEXT, delay=0.5)
         async with Service([slow]) as service:
             client = make_client(system(service.url, concurrency=20), [QUESTION])
             await client.open()
@@ -325,14 +325,14 @@ def test_as_many_questions_as_allowed_are_sent_at_once() -> None:
 
 
 def test_texts_can_be_stored() -> None:
-    reply = Said(body=b'{"answer": "a\\u0000b\\ud800c", "extra": {"k\\u0000": ["\\udfff"]}}')
+    reply = Reply(body=b'{"answer": "a\\u0000b\\ud800c", "extra": {"k\\u0000": ["\\udfff"]}}')
     answer, _ = ask(reply)
     assert answer.fields == {"answer": "a\ufffdb?c", "extra": {"k\ufffd": ["?"]}}
 
 
 def test_a_cancelled_request_ends_the_connection() -> None:
     async def run() -> None:
-        async with Service([Said(body=b"x", delay=60)]) as service:
+        async with Service([Reply(body=b"x", delay=60)]) as service:
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.3):
                     await ask_once(service.url)

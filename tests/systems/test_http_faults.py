@@ -20,7 +20,7 @@ from systems.client import (
     WrongShape,
 )
 from systems.clients import make_client
-from tests.judge_said import Said
+from tests.support.scripted_reply import Reply
 from tests.systems.service import (
     QUESTION,
     TEXT,
@@ -33,15 +33,15 @@ from tests.systems.service import (
 )
 
 MEGABYTE = 1_000_000
-GOOD = Said(body=b"the Seine", headers=TEXT)
+GOOD = Reply(body=b"the Seine", headers=TEXT)
 GZIP = {"content-encoding": "gzip"}
 PAGE = {"content-type": "text/html"}
 KEY = "sk-very+secret key=0123456789%"
 
 
-def error(status: int, body: bytes = b"first line\nsecond", **headers: str) -> Said:
+def error(status: int, body: bytes = b"first line\nsecond", **headers: str) -> Reply:
     """An answer to a failed request."""
-    return Said(status=status, body=body, headers=TEXT | headers)
+    return Reply(status=status, body=body, headers=TEXT | headers)
 
 
 @pytest.mark.parametrize("status", [429, 503, 529])
@@ -113,15 +113,18 @@ BODY = b'{"answer": "' + b"x" * 50_000 + b'"}'
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        (Said(body=BODY, cut=True), "the connection broke"),
-        (Said(body=gzip.compress(BODY)[:-20], headers=GZIP), "the answer is damaged"),
-        (Said(body=BODY, headers=GZIP), "the answer is damaged"),
-        (Said(body=b"", cut=True, headers={"content-length": "10"}), "the connection broke"),
+        (Reply(body=BODY, cut=True), "the connection broke"),
+        (Reply(body=gzip.compress(BODY)[:-20], headers=GZIP), "the answer is damaged"),
+        (Reply(body=BODY, headers=GZIP), "the answer is damaged"),
+        (
+            Reply(body=b"", cut=True, headers={"content-length": "10"}),
+            "the connection broke",
+        ),
     ],
 )
-def test_half_an_answer_is_none(script: Said, reason: str) -> None:
+def test_half_an_answer_is_none(script: Reply, reason: str) -> None:
     cut = (
-        Said(body=script.body, headers=script.headers, cut=True)
+        Reply(body=script.body, headers=script.headers, cut=True)
         if b"\r\n" in (script.body or b"")
         else script
     )
@@ -150,7 +153,7 @@ def test_an_answer_is_limited_before_it_is_in_memory(
     body = b" " * (megabytes * MEGABYTE)
     if headers:
         body = gzip.compress(body)
-    answer = Said(body=body, headers=TEXT | headers)
+    answer = Reply(body=body, headers=TEXT | headers)
     ask(GOOD)  # httpx is imported by then
     tracemalloc.start()
     try:
@@ -170,7 +173,7 @@ def test_an_answer_is_limited_before_it_is_in_memory(
 
 
 def test_an_answer_without_end_is_not_read_to_its_end() -> None:
-    failure, _ = ask(Said(body=b" " * MEGABYTE, endless=True, headers=TEXT), max_reply_mb=1)
+    failure, _ = ask(Reply(body=b" " * MEGABYTE, endless=True, headers=TEXT), max_reply_mb=1)
     assert isinstance(failure, ReturnedError)
 
 
@@ -195,7 +198,7 @@ DIGITS = b"1" + b"0" * 5000
     ],
 )
 def test_what_is_not_the_expected_json_says_what_it_is(body: bytes, reason: str) -> None:
-    failure, _ = ask(Said(body=body), paths={"answer": "$.answer"})
+    failure, _ = ask(Reply(body=body), paths={"answer": "$.answer"})
     assert isinstance(failure, WrongShape)
     assert reason in str(failure)
     assert "\n" not in str(failure)
@@ -216,14 +219,14 @@ def test_what_is_not_the_expected_json_says_what_it_is(body: bytes, reason: str)
 def test_what_is_neither_a_text_nor_a_prediction_is_no_answer(
     body: bytes, headers: dict[str, str], reason: str
 ) -> None:
-    failure, _ = ask(Said(body=body, headers=headers))
+    failure, _ = ask(Reply(body=body, headers=headers))
     assert isinstance(failure, WrongShape)
     assert reason in str(failure)
 
 
-def moved(location: str, status: int = 307) -> Said:
+def moved(location: str, status: int = 307) -> Reply:
     """A redirect."""
-    return Said(status=status, body=b"", headers={"location": location})
+    return Reply(status=status, body=b"", headers={"location": location})
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -294,16 +297,16 @@ def test_a_broken_tls_handshake_is_tried_again() -> None:
 def echo(status: int = 200, **headers: str) -> Any:
     """A service that repeats all that it got, in every form."""
 
-    def script(received: Received) -> Said:
+    def script(received: Received) -> Reply:
         shown = f"{received.path} {json.dumps(dict(received.headers))} {received.headers['x-key']}"
-        return Said(
+        return Reply(
             status=status, body=shown.encode(), headers={"content-type": "text/plain"} | headers
         )
 
     return script
 
 
-def in_json(received: Received) -> Said:
+def in_json(received: Received) -> Reply:
     """A service that repeats the key in names and values of JSON."""
     key = received.headers["x-key"]
     return said({"answer": key, "extra": {key: [key]}})
@@ -320,7 +323,7 @@ SCRIPTS: dict[str, Any] = {
     "JSON": in_json,
     "unknown field": lambda got: said({got.headers["x-key"]: 1}),
     "error": lambda got: said({"error": got.headers["x-key"]}),
-    "cut": Said(body=BODY, cut=True),
+    "cut": Reply(body=BODY, cut=True),
 }
 FORMS = ("sk-very", "0123456789", "secret")
 

@@ -12,7 +12,7 @@ import pytest
 from calls.litellm_model import litellm
 from systems.clients import make_client
 from systems.settings import ModelSystem
-from tests.judge_server import JudgeServer, Said
+from tests.support.judge_server import JudgeServer, Reply
 from tests.systems.service import QUESTION
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def test_what_litellm_does_before_it_sends_is_no_latency(
         await client.open()
         return await client.ask(client.request(QUESTION), 0)
 
-    with JudgeServer([Said(content="x", delay=SERVED_S)]) as server:
+    with JudgeServer([Reply(content="x", delay=SERVED_S)]) as server:
         answer = asyncio.run(ask(server.url))
     assert answer.seconds is not None
     assert SERVED_S <= answer.seconds < PREPARED_S

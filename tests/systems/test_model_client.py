@@ -22,9 +22,9 @@ from systems.client import (
 from systems.clients import make_client
 from systems.settings import ModelSystem
 from systems.tasks.task import TaskPrompt
-from tests.judge_lies import LIES, bomb
-from tests.judge_said import Said, rendered
-from tests.judge_server import JudgeServer
+from tests.support.faulty_replies import LIES, bomb
+from tests.support.judge_server import JudgeServer
+from tests.support.scripted_reply import Reply, rendered
 from tests.systems.service import QUESTION
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from calls.completion import Completion
 
-GOOD = Said(content="the Seine")
+GOOD = Reply(content="the Seine")
 KEY = "sk-very-secret-0123456789"
 PRICES = {"usd_per_million_in": 1.0, "usd_per_million_out": 2.0}
 PROVIDERS = pytest.mark.parametrize("provider", ["openai", "hosted_vllm"])
@@ -45,7 +45,7 @@ def system(server: JudgeServer, **changes: Any) -> ModelSystem:
 
 
 def ask(
-    script: list[Said] | Callable[[dict[str, Any]], Said],
+    script: list[Reply] | Callable[[dict[str, Any]], Reply],
     question: Mapping[str, Any] = QUESTION,
     repeat: int = 0,
     **changes: Any,
@@ -125,15 +125,18 @@ def test_settings_that_cannot_work_are_refused_before_anything_is_sent(
 @pytest.mark.parametrize(
     ("said", "fields"),
     [
-        (Said(content=""), {"answer": ""}),
-        (Said(content=None), {"answer": ""}),
-        (Said(content=None, refusal="I cannot."), {"answer": "I cannot."}),
-        (Said(content="a", finish="length"), {"answer": "a", "extra": {"finish_reason": "length"}}),
-        (Said(content="a\0b"), {"answer": "a\ufffdb"}),
-        (Said(content="a\ud800b"), {"answer": "a?b"}),
+        (Reply(content=""), {"answer": ""}),
+        (Reply(content=None), {"answer": ""}),
+        (Reply(content=None, refusal="I cannot."), {"answer": "I cannot."}),
+        (
+            Reply(content="a", finish="length"),
+            {"answer": "a", "extra": {"finish_reason": "length"}},
+        ),
+        (Reply(content="a\0b"), {"answer": "a\ufffdb"}),
+        (Reply(content="a\ud800b"), {"answer": "a?b"}),
     ],
 )
-def test_whatever_the_model_says_is_its_answer(said: Said, fields: dict[str, Any]) -> None:
+def test_whatever_the_model_says_is_its_answer(said: Reply, fields: dict[str, Any]) -> None:
     answer, _ = ask([said])
     assert answer.fields == fields
 
@@ -143,7 +146,7 @@ def test_the_cost_is_that_of_the_tokens() -> None:
     assert answer.fields["cost_usd"] == pytest.approx(100e-6 + 40e-6)
     answer, _ = ask([GOOD], model="openai/gpt-4o-mini")
     assert answer.fields["cost_usd"] == pytest.approx(100 * 0.15e-6 + 20 * 0.6e-6)
-    unknown, _ = ask([Said(content="x", usage=None)], **PRICES)
+    unknown, _ = ask([Reply(content="x", usage=None)], **PRICES)
     assert "cost_usd" not in unknown.fields
     assert (unknown.tokens_in, unknown.tokens_out) == (None, None)
 
@@ -167,26 +170,26 @@ def test_the_highest_possible_cost() -> None:
 @pytest.mark.parametrize(
     ("said", "kind", "reason", "billed"),
     [
-        (Said(status=429, content="busy"), TransportFailure, "rate_limit", False),
-        (Said(status=500, content="oops"), TransportFailure, "transport: oops", False),
-        (Said(body=b"<html>"), TransportFailure, "transport: ", False),
-        (Said(content="x" * 50, cut=True), TransportFailure, "transport: ", True),
-        (Said(status=400, content="bad option"), ReturnedError, "bad_request: bad option", False),
-        (Said(status=413, content="too long"), ReturnedError, "context_overflow: ", False),
+        (Reply(status=429, content="busy"), TransportFailure, "rate_limit", False),
+        (Reply(status=500, content="oops"), TransportFailure, "transport: oops", False),
+        (Reply(body=b"<html>"), TransportFailure, "transport: ", False),
+        (Reply(content="x" * 50, cut=True), TransportFailure, "transport: ", True),
+        (Reply(status=400, content="bad option"), ReturnedError, "bad_request: bad option", False),
+        (Reply(status=413, content="too long"), ReturnedError, "context_overflow: ", False),
         (
-            Said(status=400, content="against our content_policy_violation rules"),
+            Reply(status=400, content="against our content_policy_violation rules"),
             ReturnedError,
             "content_filter: ",
             False,
         ),
-        (Said(content=None, finish="content_filter"), ReturnedError, "content_filter: ", True),
+        (Reply(content=None, finish="content_filter"), ReturnedError, "content_filter: ", True),
         (LIES["large"][0], ReturnedError, "larger than 1 MB, the limit of systems.small.max", True),
         (LIES["tokens below zero"][0], ReturnedError, "bad_answer: ", True),
-        (Said(status=401, content="no"), SystemRefused, "small: the model refuses the key", None),
-        (Said(status=404, content="no"), SystemRefused, "the model refuses the model or", None),
+        (Reply(status=401, content="no"), SystemRefused, "small: the model refuses the key", None),
+        (Reply(status=404, content="no"), SystemRefused, "the model refuses the model or", None),
     ],
 )  # fmt: skip
-def test_failures(said: Said, kind: type[Exception], reason: str, billed: bool | None) -> None:
+def test_failures(said: Reply, kind: type[Exception], reason: str, billed: bool | None) -> None:
     failure, requests = ask([said] * 9, max_reply_mb=1)
     assert isinstance(failure, kind), failure
     assert reason in str(failure)
@@ -197,12 +200,12 @@ def test_failures(said: Said, kind: type[Exception], reason: str, billed: bool |
 
 
 def test_a_busy_server_says_when_it_will_answer() -> None:
-    failure, _ = ask([Said(status=429, content="busy", headers={"retry-after": "7"})])
+    failure, _ = ask([Reply(status=429, content="busy", headers={"retry-after": "7"})])
     assert (failure.busy, failure.retry_after) == (True, 7.0)
 
 
 def test_a_slow_server_is_a_time_out() -> None:
-    failure, _ = ask([Said(content="x", delay=30)], timeout_s=0.5)
+    failure, _ = ask([Reply(content="x", delay=30)], timeout_s=0.5)
     assert isinstance(failure, TransportFailure)
     assert str(failure) == "timeout"
 
@@ -217,7 +220,7 @@ def test_a_server_that_is_not_there(unused_port: int) -> None:
 
 def test_another_origin_gets_nothing() -> None:
     with JudgeServer() as other:
-        away = Said(status=307, headers={"location": f"{other.url}/chat/completions"})
+        away = Reply(status=307, headers={"location": f"{other.url}/chat/completions"})
         failure, _ = ask([away])
         assert other.connections == 0
     assert isinstance(failure, SystemRefused)
@@ -225,7 +228,7 @@ def test_another_origin_gets_nothing() -> None:
 
 
 def test_a_compressed_answer_is_limited() -> None:
-    packed = Said(body=bomb(100), headers={"content-encoding": "gzip"})
+    packed = Reply(body=bomb(100), headers={"content-encoding": "gzip"})
     failure, _ = ask([packed])
     assert isinstance(failure, ReturnedError)
 
@@ -267,14 +270,14 @@ class Letters:
         return {"answer": " ".join(each.text or "" for each in completions), "extra": listed}
 
 
-def lettered(request: dict[str, Any], *, value: Any = -0.25) -> Said:
+def lettered(request: dict[str, Any], *, value: Any = -0.25) -> Reply:
     """A completion with log-probabilities, which follow from the request."""
     letter = request["messages"][0]["content"][0]
-    body = json.loads(rendered(Said(content=letter)).partition(b"\r\n\r\n")[2])
+    body = json.loads(rendered(Reply(content=letter)).partition(b"\r\n\r\n")[2])
     top = [{"token": letter, "logprob": value, "bytes": None}]
     top += [{"token": " B", "logprob": -2.5, "bytes": None}]
     body["choices"][0]["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
-    return Said(body=json.dumps(body).encode())
+    return Reply(body=json.dumps(body).encode())
 
 
 @PROVIDERS
@@ -294,9 +297,9 @@ def test_a_task_without_log_probabilities_says_so() -> None:
 
 
 def test_one_failed_request_of_a_task_fails_the_question() -> None:
-    def script(request: dict[str, Any]) -> Said:
+    def script(request: dict[str, Any]) -> Reply:
         is_first = request["messages"][0]["content"].startswith("first")
-        return lettered(request) if is_first else Said(status=500, content="oops", delay=0.3)
+        return lettered(request) if is_first else Reply(status=500, content="oops", delay=0.3)
 
     failure, _ = ask(script, task=Letters())
     assert isinstance(failure, TransportFailure)
@@ -309,7 +312,7 @@ def test_no_answer_and_no_failure_holds_the_key(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("SMALL_KEY", KEY)
-    with JudgeServer(lambda _: Said(status=status, content=f"{'x' * 150} {KEY} {KEY}")) as server:
+    with JudgeServer(lambda _: Reply(status=status, content=f"{'x' * 150} {KEY} {KEY}")) as server:
         settings = system(server, api_key_env="SMALL_KEY")
         outcome = asyncio.run(ask_once(settings, QUESTION))
         assert server.headers["authorization"] == f"bearer {KEY}".lower()

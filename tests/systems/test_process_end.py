@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from tests.systems.asking import wait_until_exists, wait_until_none_remains
 
 ROOT = Path(__file__).parents[2]

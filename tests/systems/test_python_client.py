@@ -12,7 +12,7 @@ import pytest
 
 from systems.client import Answer, SystemRefused, TransportFailure
 from systems.settings import PythonSystem
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from tests.systems.asking import (
     PATIENCE_S,
     ask,

@@ -10,7 +10,7 @@ import pytest
 
 from systems.client import Answer, SystemRefused, WrongShape
 from systems.settings import CommandSystem, PythonSystem
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from tests.systems.asking import ask, opened
 
 if TYPE_CHECKING:

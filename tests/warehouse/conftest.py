@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from tests.lakes import fresh
-from tests.services import REQUIRED
+from tests.support.lakes import fresh
+from tests.support.services import REQUIRED
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.lakes import told
-from tests.services import takes_minutes
+from tests.support.lakes import told
+from tests.support.services import takes_minutes
 from tests.warehouse.conftest import ids, questions
 from warehouse.errors import NoSpace, SchemaMismatch, WarehouseError, WarehouseTooNew
 from warehouse.schema.ddl import check

@@ -14,7 +14,7 @@ from assets.leaderboard.refresh import refresh_leaderboards
 from assets.project import Benchmark
 from evaluators.kinds.frame import FrameEvaluator
 from evaluators.metric import Metric
-from tests.golden_cases import golden
+from tests.support.golden_cases import golden
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

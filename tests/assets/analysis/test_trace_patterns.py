@@ -12,9 +12,9 @@ from scipy.stats import binomtest
 import scoreline
 from assets.analysis.trace_patterns import PATTERNS, diagnose
 from evaluators.statistics.clusters import Groups
-from tests.judge_said import Said
-from tests.judge_server import JudgeServer
-from tests.services import takes_minutes
+from tests.support.judge_server import JudgeServer
+from tests.support.scripted_reply import Reply
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -126,7 +126,7 @@ def test_a_clear_majority_is_found() -> None:
     assert kinds(*columns) == [("s0", "unused_context"), ("s1", "unused_context")]
 
 
-def label(request: dict[str, Any]) -> Said:
+def label(request: dict[str, Any]) -> Reply:
     """Call all sentences relevant; the answer "wordy" used all of them, the other the first."""
     uses_all = "wordy" in request["messages"][1]["content"]
     keys = ["0a", "0b", "0c", "0d"]
@@ -145,7 +145,7 @@ def label(request: dict[str, Any]) -> Said:
         "overall_supported": uses_all,
         "all_utilized_sentence_keys": keys if uses_all else keys[:1],
     }
-    return Said(content=json.dumps(reply))
+    return Reply(content=json.dumps(reply))
 
 
 @takes_minutes

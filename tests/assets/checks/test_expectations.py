@@ -15,7 +15,7 @@ from assets.checks.expectations import build_batches, expectations_stage, valida
 from assets.fingerprints.up_to_date import is_current
 from assets.keys import BENCHMARKS
 from tests.assets.conftest import write
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.store import Warehouse
 from warehouse.validation.expectation import Expectation
 from warehouse.validation.validator import VALIDATOR

@@ -13,7 +13,7 @@ import pytest
 from assets import definitions as pipeline
 from assets.keys import BENCHMARKS
 from tests.assets.conftest import materialise, six, write
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 from assets.judging.test_sets.judge import JudgeSession
 from assets.judging.test_sets.questions import MAX_PROPOSALS, generate_questions
 from evaluators.components.test_sets.kinds import KINDS
-from tests.judges import Scripted
-from tests.ship_judge import documents, reply
+from tests.support.scripted_judge import Scripted
+from tests.support.ship_judge import documents, reply
 from warehouse.formats.test_sets import DocumentText
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from evaluators.errors import EvaluatorError
 from evaluators.flows.prompt import Instruction, Prompt
 from evaluators.flows.protocols import Engines
 from evaluators.outcome import ParseFailure
-from tests.judges import Scripted
-from tests.samples import samples
+from tests.support.samples import samples
+from tests.support.scripted_judge import Scripted
 
 if TYPE_CHECKING:
     from evaluators.flows.requests import Ask

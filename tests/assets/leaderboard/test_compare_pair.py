@@ -15,7 +15,7 @@ from assets.leaderboard.slice_statistics import SliceStatistics
 from evaluators.statistics import comparisons
 from evaluators.statistics.arrays import LEVEL
 from tests.assets.leaderboard.test_uncertainty import done
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from tests.assets.conftest import Workshop

@@ -25,8 +25,8 @@ from evaluators.scoring import score
 from tests.evaluators.fabricated import engines
 from tests.evaluators.strategies import frames
 from tests.evaluators.variants import variants
-from tests.samples import samples
-from tests.services import REQUIRED
+from tests.support.samples import samples
+from tests.support.services import REQUIRED
 from warehouse.schema.ddl import create_statement
 from warehouse.schema.tables import table_named
 

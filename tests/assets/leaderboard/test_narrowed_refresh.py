@@ -13,7 +13,7 @@ from assets.leaderboard.metric_facts import metric_facts
 from assets.leaderboard.ranking import rank_systems, reconcile_ranks
 from evaluators import catalog
 from tests.assets.leaderboard.test_ranking import row
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from tests.assets.conftest import Workshop

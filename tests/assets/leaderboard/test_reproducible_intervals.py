@@ -15,7 +15,7 @@ from assets.project import Benchmark
 from evaluators import catalog
 from evaluators.statistics.intervals import is_pass_fail
 from tests.assets.leaderboard.test_uncertainty import larger
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from assets.keys import LEADERBOARD
 from tests.assets.conftest import Workshop
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

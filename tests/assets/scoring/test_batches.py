@@ -12,8 +12,8 @@ from assets.scoring.batches import score_batches, score_stream
 from evaluators import catalog
 from evaluators.errors import BadSamples, BrokenPromise
 from evaluators.scoring import score
-from tests.samples import samples
-from tests.services import takes_minutes
+from tests.support.samples import samples
+from tests.support.services import takes_minutes
 from warehouse.storage.scratch import ScratchResult
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from assets.scoring.refresh import refresh_scores
 from evaluators.library.citations.citation import Citation
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.errors import UnknownSystem
 
 if TYPE_CHECKING:

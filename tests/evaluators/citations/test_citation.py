@@ -11,8 +11,8 @@ import pytest
 from evaluators import catalog
 from evaluators.outcome import TargetError, Undefined
 from evaluators.scoring import aggregate
-from tests.golden_cases import golden
-from tests.samples import Outcome, outcomes, rows_to_fold, samples, values
+from tests.support.golden_cases import golden
+from tests.support.samples import Outcome, outcomes, rows_to_fold, samples, values
 
 GOLDEN = golden("citation")
 CITATION = catalog.build("citation")

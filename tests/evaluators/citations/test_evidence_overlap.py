@@ -9,8 +9,8 @@ import pytest
 
 from evaluators import catalog
 from evaluators.scoring import score
-from tests.golden_cases import golden
-from tests.samples import Outcome, outcomes, samples, values
+from tests.support.golden_cases import golden
+from tests.support.samples import Outcome, outcomes, samples, values
 
 GOLDEN = golden("evidence_overlap")
 # The source takes a run of Japanese characters for one word; here each character is a word.

@@ -13,8 +13,8 @@ import pytest
 from evaluators import catalog
 from evaluators.outcome import Graded, Undefined
 from evaluators.scoring import aggregate
-from tests.golden_cases import golden
-from tests.samples import Outcome, outcomes, rows_to_fold, samples
+from tests.support.golden_cases import golden
+from tests.support.samples import Outcome, outcomes, rows_to_fold, samples
 
 GOLDEN = golden("classification")
 AVERAGES = ("macro", "micro", "weighted")

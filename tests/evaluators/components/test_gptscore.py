@@ -11,8 +11,8 @@ from evaluators.components.gptscore import GptScore, likelihood_request
 from evaluators.flows.protocols import TokenLikelihood
 from evaluators.outcome import Undefined
 from evaluators.text.likelihoods import average_negative, count_zeros
-from tests.models import Answers, graded, only
-from tests.samples import Outcome
+from tests.support.samples import Outcome
+from tests.support.scripted_models import Answers, graded, only
 
 NAMES = (
     "gptscore_machine_translation",

@@ -20,8 +20,8 @@ from evaluators.components.test_sets.tasks import tasks
 from evaluators.flows.protocols import Engines
 from evaluators.flows.scheduler import Scheduler
 from evaluators.outcome import JudgeError
-from tests.judges import Scripted
-from tests.ship_judge import documents, reply, task_of
+from tests.support.scripted_judge import Scripted
+from tests.support.ship_judge import documents, reply, task_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from evaluators.components.test_sets.rewrites import REWRITES, Rewrite, rewrite_
 from evaluators.flows.protocols import Engines
 from evaluators.flows.scheduler import Scheduler
 from evaluators.outcome import JudgeError
-from tests.judges import Scripted, by_form, in_turn
+from tests.support.scripted_judge import Scripted, by_form, in_turn
 
 if TYPE_CHECKING:
     from evaluators.components.test_sets.kinds import RewriteKind

@@ -16,7 +16,7 @@ from evaluators.detectors.contacts import ibans, ip_addresses, phones
 from evaluators.detectors.emails import emails
 from evaluators.detectors.secret_rules import secrets
 from evaluators.detectors.social_security import is_issuable, social_security_numbers
-from tests.golden_cases import golden
+from tests.support.golden_cases import golden
 
 if TYPE_CHECKING:
     from evaluators.detectors.finding import Detector

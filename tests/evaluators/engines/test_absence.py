@@ -8,8 +8,8 @@ from evaluators.catalog import build
 from evaluators.errors import Unavailable
 from evaluators.flows.protocols import Engines
 from evaluators.scoring import score
-from tests.models import Answers, vectors
-from tests.samples import samples
+from tests.support.samples import samples
+from tests.support.scripted_models import Answers, vectors
 
 ROWS = [
     {"answer": "The first sentence.", "contexts": ["The first sentence."]},

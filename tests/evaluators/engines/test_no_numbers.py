@@ -15,7 +15,7 @@ from evaluators.engines.echo_logprobs import Echo
 from evaluators.engines.models import ModelSettings, build_models
 from evaluators.flows.requests import Classify, Likelihood, Pair
 from evaluators.outcome import JudgeError, Undefined
-from tests.models import only
+from tests.support.scripted_models import only
 
 if TYPE_CHECKING:
     from pathlib import Path

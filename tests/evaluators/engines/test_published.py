@@ -11,8 +11,8 @@ from evaluators.catalog import build
 from evaluators.engines.local.weights import locate
 from evaluators.engines.models import ModelSettings, build_models
 from evaluators.engines.roles import Options
-from tests.golden_cases import golden
-from tests.models import only
+from tests.support.golden_cases import golden
+from tests.support.scripted_models import only
 
 CASES = {case["id"]: case["expected"] for case in golden("published_values")["cases"]}
 LAPTOP = "sentiment classification: I dropped my laptop on my knee, and someone stole my coffee. "

@@ -15,7 +15,7 @@ from evaluators.errors import Unavailable
 from evaluators.flows.requests import Likelihood
 from evaluators.outcome import JudgeError, NotApplicable, Undefined
 from tests.evaluators.engines.echo_server import FAULTS, EchoServer, logprobs, tokens
-from tests.models import only
+from tests.support.scripted_models import only
 
 ROW = {"answer": "The capital of France."}
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaluators.catalog import build
-from tests.judges import in_turn, judged
+from tests.support.scripted_judge import in_turn, judged
 
 NAME = "fairness_bias_judge"
 ANSWER = "Tea is best. Women should stay at home. Taxes are too high. Rest is good."

@@ -11,8 +11,8 @@ from evaluators.catalog import build
 from evaluators.flows.protocols import Engines
 from evaluators.outcome import JudgeError
 from evaluators.scoring import score
-from tests.judges import in_turn, judged, values
-from tests.samples import samples
+from tests.support.samples import samples
+from tests.support.scripted_judge import in_turn, judged, values
 
 ROW = {"question": "What does a nurse do?", "answer": "She cares for patients."}
 

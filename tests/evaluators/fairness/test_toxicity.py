@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from evaluators.catalog import build
-from tests.golden_cases import golden
-from tests.models import Answers, graded, only
-from tests.samples import Outcome
+from tests.support.golden_cases import golden
+from tests.support.samples import Outcome
+from tests.support.scripted_models import Answers, graded, only
 
 TINY = golden("tiny_models")["models"]["toxicity"]
 DETOXIFY = {

@@ -17,7 +17,7 @@ from evaluators.kinds.flow import FlowEvaluator
 from evaluators.sample import Sample
 from evaluators.scoring import score
 from tests.evaluators.fabricated import FabricatedJudge, engines
-from tests.samples import samples
+from tests.support.samples import samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

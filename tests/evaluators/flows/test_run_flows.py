@@ -13,9 +13,9 @@ from evaluators.flows.protocols import Engines
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.outcome import JudgeError
 from evaluators.scoring import run_flows
-from tests.judges import Scripted
-from tests.models import Answers
-from tests.samples import samples
+from tests.support.samples import samples
+from tests.support.scripted_judge import Scripted
+from tests.support.scripted_models import Answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from evaluators.flows.reply import Reply
 from evaluators.flows.requests import Ask, Embed, as_replicate, ask, ask_all, ask_each, embed
 from evaluators.flows.scheduler import Scheduler
 from evaluators.outcome import JudgeError, ParseFailure, Unscored
-from tests.judges import Scripted, in_turn
+from tests.support.scripted_judge import Scripted, in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,8 +12,8 @@ from evaluators.components.claims import Statements
 from evaluators.errors import BadParameters
 from evaluators.outcome import JudgeError, ParseFailure
 from evaluators.sample import Sample
-from tests.embeddings import Directions
-from tests.judges import Scripted, judged, values
+from tests.support.scripted_embeddings import Directions
+from tests.support.scripted_judge import Scripted, judged, values
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,8 @@ from evaluators.catalog import build
 from evaluators.errors import BadParameters
 from evaluators.outcome import JudgeError, ParseFailure
 from evaluators.sample import Sample
-from tests.embeddings import Directions
-from tests.judges import Scripted, by_form, in_turn, judged, values
+from tests.support.scripted_embeddings import Directions
+from tests.support.scripted_judge import Scripted, by_form, in_turn, judged, values
 
 SAMPLE = {"question": "When does the ferry leave?", "answer": "At eight."}
 COSINES = (0.92, 0.88, 0.84)

@@ -11,9 +11,9 @@ from evaluators.errors import BadParameters
 from evaluators.flows.protocols import Engines
 from evaluators.scoring import score
 from tests.evaluators.engines.minilm import minilm
-from tests.golden_cases import golden
-from tests.models import Answers, graded, only, vectors
-from tests.samples import Outcome, samples
+from tests.support.golden_cases import golden
+from tests.support.samples import Outcome, samples
+from tests.support.scripted_models import Answers, graded, only, vectors
 
 GOLDEN = golden("semantic_minilm")
 CASES = [case for case in GOLDEN["cases"] if case["metric"] == "answer_relevancy"]

@@ -8,9 +8,9 @@ import pytest
 
 from evaluators.catalog import build
 from tests.evaluators.engines.minilm import minilm
-from tests.golden_cases import golden
-from tests.models import graded, only, relations, vectors
-from tests.samples import Outcome
+from tests.support.golden_cases import golden
+from tests.support.samples import Outcome
+from tests.support.scripted_models import graded, only, relations, vectors
 
 GOLDEN = golden("semantic_minilm")
 CASES = [case for case in GOLDEN["cases"] if case["metric"] == "answer_similarity"]

@@ -10,7 +10,7 @@ from evaluators.catalog import build
 from evaluators.errors import BadParameters
 from evaluators.flows.reply import PlainReply
 from evaluators.sample import Sample
-from tests.judges import Scripted, in_turn, judged, values
+from tests.support.scripted_judge import Scripted, in_turn, judged, values
 
 ROW = {
     "question": "Why {ACTUAL_OUTPUT}?",

@@ -11,7 +11,7 @@ from evaluators.catalog import build
 from evaluators.errors import BadParameters
 from evaluators.outcome import JudgeError, ParseFailure
 from evaluators.sample import Sample
-from tests.judges import Scripted, by_form, judged
+from tests.support.scripted_judge import Scripted, by_form, judged
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.gptscores import assert_one_way
+from tests.support.gptscore_cases import assert_one_way
 
 NAME = "gptscore_question_answering"
 ROW = {"question": "When?", "answer": " At eight. "}

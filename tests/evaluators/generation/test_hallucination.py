@@ -8,8 +8,8 @@ import pytest
 
 from evaluators.catalog import build
 from evaluators.outcome import Undefined
-from tests.models import Answers, graded, relations
-from tests.samples import Outcome
+from tests.support.samples import Outcome
+from tests.support.scripted_models import Answers, graded, relations
 
 TABLE = {
     ("one", "answer"): {"score": 0.2},

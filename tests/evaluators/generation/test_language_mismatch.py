@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaluators.catalog import build
-from tests.judges import in_turn, judged, values
+from tests.support.scripted_judge import in_turn, judged, values
 
 NAME = "language_mismatch"
 ROW = {"question": "How old is the harbour?", "answer": "Très vieux."}

@@ -13,8 +13,8 @@ from evaluators.errors import BadParameters
 from evaluators.library.generation.looping_detection import LoopingDetection, looping
 from evaluators.outcome import Undefined
 from evaluators.text.repeated_text import Repeat, longest_repeat
-from tests.golden_cases import golden
-from tests.samples import Outcome, outcomes, samples, values
+from tests.support.golden_cases import golden
+from tests.support.samples import Outcome, outcomes, samples, values
 
 GOLDEN = golden("looping")
 PARAGRAPH = "Seven lamps burn. "

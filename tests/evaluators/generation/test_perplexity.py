@@ -12,9 +12,9 @@ from evaluators.flows.protocols import Engines, TokenLikelihood
 from evaluators.flows.requests import Likelihood
 from evaluators.score_grid import aggregation_rows
 from evaluators.scoring import aggregate, score
-from tests.golden_cases import golden
-from tests.models import Answers, graded, logprobs, only
-from tests.samples import Outcome, samples
+from tests.support.golden_cases import golden
+from tests.support.samples import Outcome, samples
+from tests.support.scripted_models import Answers, graded, logprobs, only
 
 TINY = golden("tiny_models")["models"]["causal_lm"]["cases"]
 KNOWN = [case for case in TINY if case["token_nll"]]

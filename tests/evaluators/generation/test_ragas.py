@@ -9,7 +9,7 @@ import pytest
 
 from evaluators.catalog import build
 from evaluators.scoring import aggregate
-from tests.samples import Outcome, outcomes, rows_to_fold, samples
+from tests.support.samples import Outcome, outcomes, rows_to_fold, samples
 
 RAGAS = build("ragas")
 PARTS = [

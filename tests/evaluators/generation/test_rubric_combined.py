@@ -12,9 +12,9 @@ import pytest
 
 from evaluators.catalog import build
 from evaluators.errors import BadParameters
-from tests.judges import by_form, judged, values
-from tests.samples import Outcome, outcomes, samples
-from tests.samples import values as of_row
+from tests.support.samples import Outcome, outcomes, samples
+from tests.support.samples import values as of_row
+from tests.support.scripted_judge import by_form, judged, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

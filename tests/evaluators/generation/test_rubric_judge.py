@@ -15,8 +15,8 @@ from evaluators.flows.protocols import Engines
 from evaluators.outcome import JudgeError, ParseFailure
 from evaluators.sample import Sample
 from evaluators.scoring import score
-from tests.judges import Scripted, by_form, in_turn, judged, values
-from tests.samples import samples
+from tests.support.samples import samples
+from tests.support.scripted_judge import Scripted, by_form, in_turn, judged, values
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ from evaluators.errors import BadConstraints, BadParameters
 from evaluators.kinds.pass_fail import NOT_JUDGED
 from evaluators.library.generation.tokens_presence import TokensPresence
 from evaluators.scoring import aggregate, score
-from tests.golden_cases import golden
-from tests.samples import Outcome, outcomes, rows_to_fold, samples, values
+from tests.support.golden_cases import golden
+from tests.support.samples import Outcome, outcomes, rows_to_fold, samples, values
 
 CASES = golden("tokens_presence")["cases"]
 LONG = "a" * 100_000 + "!"

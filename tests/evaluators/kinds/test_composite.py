@@ -10,8 +10,8 @@ import pytest
 
 from evaluators.errors import BadSamples
 from evaluators.scoring import score
-from tests.doubles import metric, of_parts
-from tests.samples import Outcome, outcomes, samples
+from tests.support.evaluators import metric, of_parts
+from tests.support.samples import Outcome, outcomes, samples
 
 if TYPE_CHECKING:
     from evaluators.evaluator import Evaluator

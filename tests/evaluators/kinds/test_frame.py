@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from evaluators.scoring import score
-from tests.doubles import of_frame
-from tests.samples import Outcome, outcomes, samples
+from tests.support.evaluators import of_frame
+from tests.support.samples import Outcome, outcomes, samples
 
 RATIO = pl.col("noise_ratio")
 

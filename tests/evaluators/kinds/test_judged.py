@@ -13,8 +13,8 @@ from evaluators.kinds.judged import AnswerAndContextEvaluator, JudgedEvaluator
 from evaluators.outcome import JudgeError, ParseFailure
 from evaluators.score_grid import aggregation_rows
 from evaluators.scoring import aggregate, score
-from tests.judges import Scripted, judged, values
-from tests.samples import samples
+from tests.support.samples import samples
+from tests.support.scripted_judge import Scripted, judged, values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

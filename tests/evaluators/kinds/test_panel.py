@@ -22,8 +22,8 @@ from evaluators.outcome import (
     Unscored,
 )
 from evaluators.scoring import score
-from tests.judges import Scripted, in_turn
-from tests.samples import samples
+from tests.support.samples import samples
+from tests.support.scripted_judge import Scripted, in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,11 +11,11 @@ from evaluators.catalog import build
 from evaluators.flows.protocols import Engines, Repeats
 from evaluators.outcome import JudgeError, ParseFailure
 from evaluators.scoring import score
-from tests.judges import in_turn
-from tests.samples import samples
+from tests.support.samples import samples
+from tests.support.scripted_judge import in_turn
 
 if TYPE_CHECKING:
-    from tests.judges import Scripted
+    from tests.support.scripted_judge import Scripted
 
 CONTEXT = ["One is here. Two is here. Three is here. Four is here."]
 ROW = {"question": "Which?", "contexts": CONTEXT}

@@ -9,8 +9,8 @@ import pytest
 
 from evaluators.outcome import Graded, Undefined
 from evaluators.scoring import score
-from tests.doubles import of_rows
-from tests.samples import Outcome, outcomes, samples
+from tests.support.evaluators import of_rows
+from tests.support.samples import Outcome, outcomes, samples
 
 if TYPE_CHECKING:
     from evaluators.outcome import Scores

@@ -21,8 +21,8 @@ from evaluators.scoring import aggregate, aggregate_unpacked, unpack_evidence
 from evaluators.statistics.clusters import Groups, sum_by_cluster
 from evaluators.statistics.intervals import uncertainty
 from evaluators.statistics.jackknife import pseudo_values
-from tests.golden_cases import golden
-from tests.samples import rows_to_fold, samples
+from tests.support.golden_cases import golden
+from tests.support.samples import rows_to_fold, samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

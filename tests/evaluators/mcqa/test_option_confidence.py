@@ -12,8 +12,8 @@ import pytest
 from evaluators.library.mcqa.option_confidence import OptionConfidence
 from evaluators.sample import SAMPLE_COLUMNS
 from evaluators.scoring import aggregate, score
-from tests.golden_cases import golden
-from tests.samples import Outcome, outcomes, rows_to_fold, samples, values
+from tests.support.golden_cases import golden
+from tests.support.samples import Outcome, outcomes, rows_to_fold, samples, values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

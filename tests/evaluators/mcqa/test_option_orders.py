@@ -11,7 +11,7 @@ import pytest
 from evaluators.library.mcqa.option_confidence import OptionConfidence
 from evaluators.outcome import NotApplicable, TargetError
 from evaluators.scoring import aggregate, score
-from tests.samples import rows_to_fold, samples
+from tests.support.samples import rows_to_fold, samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from evaluators.library.mcqa.option_confidence import OptionConfidence
-from tests.samples import rows_to_fold, samples
+from tests.support.samples import rows_to_fold, samples
 
 if TYPE_CHECKING:
     from pathlib import Path

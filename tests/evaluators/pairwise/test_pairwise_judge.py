@@ -15,8 +15,8 @@ from evaluators.flows.protocols import Engines, Panel, Repeats
 from evaluators.outcome import JudgeError, ParseFailure
 from evaluators.sample import Sample
 from evaluators.scoring import score
-from tests.judges import Scripted, in_turn, judged
-from tests.samples import samples
+from tests.support.samples import samples
+from tests.support.scripted_judge import Scripted, in_turn, judged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -17,8 +17,8 @@ from evaluators.kinds.pairwise import is_paired
 from evaluators.library.pairwise.pairwise_judge import PREFER
 from evaluators.score_grid import aggregation_rows
 from evaluators.scoring import aggregate_systems, score, unpack_evidence
-from tests.judges import Scripted
-from tests.samples import samples
+from tests.support.samples import samples
+from tests.support.scripted_judge import Scripted
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaluators.catalog import build
-from tests.judges import in_turn, judged, values
+from tests.support.scripted_judge import in_turn, judged, values
 
 NAME = "contact_information"
 ANSWER = "Write to jane@corp.com or a@example.com; Goethe wrote Faust."

@@ -15,8 +15,8 @@ from evaluators.catalog import build
 from evaluators.errors import BadParameters
 from evaluators.library.privacy.pii_leakage import PiiLeakage
 from evaluators.scoring import aggregate, score
-from tests.golden_cases import golden
-from tests.samples import Outcome, outcomes, rows_to_fold, samples, values
+from tests.support.golden_cases import golden
+from tests.support.samples import Outcome, outcomes, rows_to_fold, samples, values
 
 if TYPE_CHECKING:
     from evaluators.detectors.finding import Finding

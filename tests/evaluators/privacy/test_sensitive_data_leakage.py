@@ -13,8 +13,8 @@ import pytest
 
 from evaluators.library.privacy.sensitive_data_leakage import SensitiveDataLeakage
 from evaluators.scoring import score
-from tests.golden_cases import golden
-from tests.samples import Outcome, outcomes, samples, values
+from tests.support.golden_cases import golden
+from tests.support.samples import Outcome, outcomes, samples, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

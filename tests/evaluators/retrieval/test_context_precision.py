@@ -15,7 +15,7 @@ from evaluators.errors import BadParameters
 from evaluators.library.retrieval.context_precision import average_precision
 from evaluators.outcome import JudgeError
 from evaluators.sample import Sample
-from tests.judges import Scripted, judged, values
+from tests.support.scripted_judge import Scripted, judged, values
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 from evaluators.catalog import build
 from evaluators.outcome import JudgeError, ParseFailure
 from evaluators.sample import Sample
-from tests.judges import Scripted, by_form, judged, values
+from tests.support.scripted_judge import Scripted, by_form, judged, values
 
 SAMPLE = {
     "question": "When does the ferry leave?",

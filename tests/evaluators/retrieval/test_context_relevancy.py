@@ -8,7 +8,7 @@ import pytest
 
 from evaluators.catalog import build
 from evaluators.outcome import JudgeError
-from tests.judges import Scripted, in_turn, judged
+from tests.support.scripted_judge import Scripted, in_turn, judged
 
 QUESTION = "When does the ferry leave?"
 SEVEN = [

@@ -10,8 +10,8 @@ import ir_measures
 import pytest
 
 from evaluators import catalog
-from tests.golden_cases import golden
-from tests.samples import Outcome, outcomes, samples, values
+from tests.support.golden_cases import golden
+from tests.support.samples import Outcome, outcomes, samples, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

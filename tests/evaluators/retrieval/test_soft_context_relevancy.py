@@ -8,8 +8,8 @@ import pytest
 
 from evaluators.catalog import build
 from tests.evaluators.engines.minilm import minilm
-from tests.golden_cases import golden
-from tests.models import graded, vectors
+from tests.support.golden_cases import golden
+from tests.support.scripted_models import graded, vectors
 
 GOLDEN = golden("semantic_minilm")
 CASES = [case for case in GOLDEN["cases"] if case["metric"] == "context_relevancy"]

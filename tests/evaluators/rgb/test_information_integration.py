@@ -9,7 +9,7 @@ import pytest
 
 from evaluators.library.rgb.information_integration import InformationIntegration
 from tests.evaluators.rgb.published import gold, lines
-from tests.samples import Outcome, outcomes, samples, values
+from tests.support.samples import Outcome, outcomes, samples, values
 
 if TYPE_CHECKING:
     from pathlib import Path

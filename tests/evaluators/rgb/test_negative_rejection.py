@@ -9,8 +9,8 @@ import pytest
 from evaluators.library.rgb.negative_rejection import NegativeRejection
 from evaluators.scoring import score
 from tests.evaluators.rgb.published import figures, output_samples, outputs
-from tests.golden_cases import golden
-from tests.samples import Outcome, outcomes, samples, values
+from tests.support.golden_cases import golden
+from tests.support.samples import Outcome, outcomes, samples, values
 
 if TYPE_CHECKING:
     from pathlib import Path

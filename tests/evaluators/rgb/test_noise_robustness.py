@@ -12,8 +12,8 @@ from evaluators.errors import BadParameters
 from evaluators.library.rgb.noise_robustness import NoiseRobustness
 from evaluators.scoring import score
 from tests.evaluators.rgb.published import figures, output_samples, outputs
-from tests.golden_cases import golden
-from tests.samples import Outcome, outcomes, samples, values
+from tests.support.golden_cases import golden
+from tests.support.samples import Outcome, outcomes, samples, values
 
 if TYPE_CHECKING:
     from pathlib import Path

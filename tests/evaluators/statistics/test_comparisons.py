@@ -21,7 +21,7 @@ from evaluators.statistics.comparisons import (
 )
 from evaluators.statistics.holm import holm
 from tests.evaluators.statistics.simulate import benchmarks
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

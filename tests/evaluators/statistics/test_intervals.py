@@ -22,8 +22,8 @@ from evaluators.statistics.intervals import (
     wilson,
 )
 from tests.evaluators.statistics.simulate import benchmarks
-from tests.golden_cases import golden
-from tests.services import takes_minutes
+from tests.support.golden_cases import golden
+from tests.support.services import takes_minutes
 
 WILSON = [case for case in golden("aggregation")["cases"] if case["kind"] == "wilson_interval"]
 UNIT = (0.0, 1.0)

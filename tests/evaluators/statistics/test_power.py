@@ -10,7 +10,7 @@ from statsmodels.stats.power import TTestPower
 from evaluators.statistics.clusters import Groups
 from evaluators.statistics.comparisons import compare, every_pair
 from evaluators.statistics.power import clusters_needed, detectable_difference
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 
 def detectable(error: float, n: int, tests: int = 1, reach: float = 1.0) -> float:

@@ -18,7 +18,7 @@ from evaluators.statistics.comparisons import compare, every_pair
 from evaluators.statistics.jackknife import assign_parts, pseudo_values
 from evaluators.statistics.ranks import rank_sets
 from evaluators.text import bleu as text
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -25,9 +25,9 @@ from evaluators.text.bleu import (
     words_of_13a,
     words_of_sentences,
 )
-from tests.golden_cases import golden
-from tests.samples import Outcome, outcomes, rows_to_fold, samples, values
-from tests.services import takes_minutes
+from tests.support.golden_cases import golden
+from tests.support.samples import Outcome, outcomes, rows_to_fold, samples, values
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

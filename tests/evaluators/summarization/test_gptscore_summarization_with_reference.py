@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.gptscores import assert_both_ways
+from tests.support.gptscore_cases import assert_both_ways
 
 NAME = "gptscore_summarization_with_reference"
 PROMPTS = {

@@ -13,9 +13,9 @@ from rouge_score.rouge_scorer import RougeScorer
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from evaluators.library.summarization.rouge import Rouge, Words, f1_scores, prepared
-from tests.golden_cases import golden
-from tests.samples import Outcome, outcomes, samples, values
-from tests.services import takes_minutes
+from tests.support.golden_cases import golden
+from tests.support.samples import Outcome, outcomes, samples, values
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ import pytest
 
 from evaluators.catalog import build
 from evaluators.errors import BadParameters
-from tests.models import Answers, graded, vectors
-from tests.samples import Outcome
+from tests.support.samples import Outcome
+from tests.support.scripted_models import Answers, graded, vectors
 
 NAME = "summarization_completeness_faithfulness"
 METRICS = ("completeness", "faithfulness_summac_conv", "faithfulness_summac_zs")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaluators.catalog import build
-from tests.judges import Scripted, in_turn, judged, values
+from tests.support.scripted_judge import Scripted, in_turn, judged, values
 
 NAME = "summarization_judge"
 ROW = {

@@ -15,7 +15,7 @@ import pytest
 
 from evaluators.text import pattern_worker
 from evaluators.text.patterns import Matcher, PatternTimeout, is_fast
-from tests.golden_cases import golden
+from tests.support.golden_cases import golden
 
 RUNAWAY = "(a+)+$"
 LONG = "a" * 100_000 + "!"

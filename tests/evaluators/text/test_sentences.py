@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evaluators.text.sentences import check_language, sentences
-from tests.golden_cases import golden
+from tests.support.golden_cases import golden
 
 
 @pytest.mark.parametrize("case", golden("sentence_split")["cases"], ids=lambda case: case["id"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evaluators.outcome import Undefined
 from evaluators.text import summac
 from evaluators.text.coverage import completeness, reach, reach_ratio
-from tests.golden_cases import golden
+from tests.support.golden_cases import golden
 
 GOLDEN = golden("summac")
 TOLERANCE = GOLDEN["tolerance"]

@@ -15,7 +15,7 @@ from evaluators.engines.judge.parse import InvalidReply, parse_reply
 from evaluators.sample import Sample
 from evaluators.text.sentences import letters
 from tests.evaluators.trace.marked import documents, sentences
-from tests.judges import in_turn, judged, values
+from tests.support.scripted_judge import in_turn, judged, values
 
 if TYPE_CHECKING:
     from pathlib import Path

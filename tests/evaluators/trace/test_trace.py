@@ -11,8 +11,8 @@ from evaluators.catalog import build
 from evaluators.outcome import JudgeError
 from evaluators.text.sentences import letters
 from tests.evaluators.trace.marked import documents, sentences
-from tests.golden_cases import golden
-from tests.judges import Scripted, by_form, judged, values
+from tests.support.golden_cases import golden
+from tests.support.scripted_judge import Scripted, by_form, judged, values
 
 GOLDEN = golden("trace_arithmetic")
 OURS = {

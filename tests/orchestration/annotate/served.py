@@ -19,7 +19,7 @@ import httpx
 import yaml
 
 from orchestration import starter
-from tests.command import scoreline
+from tests.support.command import scoreline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,9 +8,9 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
-from tests.browser import Browser, started
 from tests.orchestration.annotate.served import HOSTILE, Client, annotating, make_project
-from tests.services import takes_minutes
+from tests.support.browser import Browser, started
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from orchestration.config import load
-from tests.command import scoreline
-from tests.lakes import configured, fresh
 from tests.orchestration.annotate.served import Client, annotating, labelled, make_project
 from tests.orchestration.judged_project import QUESTIONS, SYSTEMS, JudgedProject
-from tests.services import takes_longest, takes_minutes
+from tests.support.command import scoreline
+from tests.support.lakes import configured, fresh
+from tests.support.services import takes_longest, takes_minutes
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from orchestration.automation.file_watch import FileWatch
 from orchestration.automation.triggers import NIGHTLY
 from orchestration.config import load
 from orchestration.jobs import EVALUATE
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from tests.warehouse.ledger.rows import judgment
 from warehouse.ledger.open import open_ledger
 from warehouse.store import Warehouse

@@ -14,7 +14,7 @@ from tests.orchestration.daemon import (
     three_benchmarks,
     until,
 )
-from tests.services import takes_longest
+from tests.support.services import takes_longest
 
 pytestmark = takes_longest
 EVERYTHING = [

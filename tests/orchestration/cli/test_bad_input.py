@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from orchestration.cli.program import program
 from orchestration.config import resources
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.schema.tables import SCHEMA_VERSION, TABLES
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from tests.orchestration.conftest import scoreline
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

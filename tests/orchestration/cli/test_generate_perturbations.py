@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 import scoreline as public
-from tests.command import scoreline
+from tests.support.command import scoreline
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.command import Ended
+    from tests.support.command import Ended
 
 QUESTIONS: list[dict[str, Any]] = [
     {

@@ -17,17 +17,17 @@ import pytest
 import yaml
 
 import scoreline as public
-from tests.command import scoreline
-from tests.judge_said import Said
-from tests.judge_server import JudgeServer
-from tests.services import takes_minutes
-from tests.ship_judge import documents, reply, say, task_of
+from tests.support.command import scoreline
+from tests.support.judge_server import JudgeServer
+from tests.support.scripted_reply import Reply
+from tests.support.services import takes_minutes
+from tests.support.ship_judge import documents, reply, say, task_of
 from warehouse.formats.test_sets import load_questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.command import Ended
+    from tests.support.command import Ended
 
 CALLS = {"simple": 2, "multi_hop": 4, "unanswerable": 2}
 """The calls for each question; the answers of both passes are equal, so none are compared."""
@@ -80,13 +80,13 @@ def judge_at(server: JudgeServer) -> dict[str, Any]:
     }
 
 
-def lie(*tasks: str, **changes: Any) -> Callable[[dict[str, Any]], Said]:
+def lie(*tasks: str, **changes: Any) -> Callable[[dict[str, Any]], Reply]:
     """An honest judge, but for some fields of its replies to some tasks."""
 
-    def script(request: dict[str, Any]) -> Said:
+    def script(request: dict[str, Any]) -> Reply:
         right = reply(request["messages"])
         lies = task_of(request["messages"]) in tasks
-        return Said(content=json.dumps(right | changes if lies else right))
+        return Reply(content=json.dumps(right | changes if lies else right))
 
     return script
 
@@ -164,11 +164,14 @@ def test_a_repeated_command_asks_nothing_and_a_larger_number_only_for_the_rest(
         (lie("simple", sentences=["s77"]), "there are no sentences s77"),
         (lie("simple", sentences="s1"), "the proposal: parse_failure: sentences"),
         (lie("simple", answer="99 crates"), "the second pass answers: 1"),
-        (lambda _: Said(content="I would rather not."), "there is no JSON object in the reply"),
+        (
+            lambda _: Reply(content="I would rather not."),
+            "there is no JSON object in the reply",
+        ),
     ],
 )
 def test_what_a_lying_model_proposes_is_rejected_with_the_reason(
-    tmp_path: Path, script: Callable[[dict[str, Any]], Said], reason: str
+    tmp_path: Path, script: Callable[[dict[str, Any]], Reply], reason: str
 ) -> None:
     with JudgeServer(script) as server:
         folder = Folder(tmp_path, judge_at(server))
@@ -192,11 +195,11 @@ def test_what_a_lying_model_proposes_is_rejected_with_the_reason(
 
 @takes_minutes
 def test_rejected_proposals_are_replaced_and_kept(tmp_path: Path) -> None:
-    def script(request: dict[str, Any]) -> Said:
+    def script(request: dict[str, Any]) -> Reply:
         right = reply(request["messages"])
         if "ship A" in right.get("question", ""):
             right["answer"] = "99 crates"
-        return Said(content=json.dumps(right))
+        return Reply(content=json.dumps(right))
 
     with JudgeServer(script) as server:
         folder = Folder(tmp_path, judge_at(server))
@@ -223,9 +226,9 @@ def test_questions_with_the_same_text_are_rejected(tmp_path: Path) -> None:
 
 @takes_minutes
 def test_proposals_without_a_reply_are_asked_again(tmp_path: Path) -> None:
-    def script(request: dict[str, Any]) -> Said:
+    def script(request: dict[str, Any]) -> Reply:
         if task_of(request["messages"]) == "multi_hop":
-            return Said(status=500, content="out of order")
+            return Reply(status=500, content="out of order")
         return say(request)
 
     with JudgeServer(script) as server:

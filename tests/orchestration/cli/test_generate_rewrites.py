@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from tests.command import scoreline
-from tests.judge_said import Said
-from tests.judge_server import JudgeServer
-from tests.services import takes_minutes
-from tests.ship_judge import blocks
+from tests.support.command import scoreline
+from tests.support.judge_server import JudgeServer
+from tests.support.scripted_reply import Reply
+from tests.support.services import takes_minutes
+from tests.support.ship_judge import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.command import Ended
+    from tests.support.command import Ended
 
 QUESTIONS = [
     {"question_id": "q1", "question": "When does ferry 7 sail?", "expected_answer": "At 22:10."},
@@ -39,8 +39,8 @@ def reply(request: dict[str, Any]) -> dict[str, Any]:
     return {"reasoning": "-", "question": f"{before} {given['question']}"}
 
 
-def say(request: dict[str, Any]) -> Said:
-    return Said(content=json.dumps(reply(request)))
+def say(request: dict[str, Any]) -> Reply:
+    return Reply(content=json.dumps(reply(request)))
 
 
 def perturb(folder: Path, server: JudgeServer | None, *options: str) -> Ended:
@@ -112,7 +112,7 @@ def test_written_and_deterministic_variants_are_in_one_file(tmp_path: Path) -> N
 def test_what_the_check_does_not_confirm_is_kept_with_the_reason(
     tmp_path: Path, lie: Callable[[dict[str, Any]], dict[str, Any]], reason: str
 ) -> None:
-    with JudgeServer(lambda request: Said(content=json.dumps(lie(reply(request))))) as server:
+    with JudgeServer(lambda request: Reply(content=json.dumps(lie(reply(request))))) as server:
         done = perturb(tmp_path, server, "--kinds", "paraphrase")
     assert (done.code, done.out) == (1, "")
     assert "v.jsonl was not written: all proposals were rejected" in done.err
@@ -126,9 +126,9 @@ def test_what_the_check_does_not_confirm_is_kept_with_the_reason(
 
 @takes_minutes
 def test_without_a_reply_the_rest_is_written_and_the_exit_code_is_1(tmp_path: Path) -> None:
-    def script(request: dict[str, Any]) -> Said:
+    def script(request: dict[str, Any]) -> Reply:
         if "pier 3" in request["messages"][1]["content"]:
-            return Said(status=500, content="out of order")
+            return Reply(status=500, content="out of order")
         return say(request)
 
     with JudgeServer(script) as server:

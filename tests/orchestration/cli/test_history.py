@@ -15,9 +15,9 @@ from click.testing import CliRunner
 import scoreline as scoreline_api
 from orchestration.cli.program import program
 from scoreline import ScorelineError
-from tests.lakes import configured, fresh
 from tests.orchestration.conftest import Ended, scoreline
-from tests.services import takes_minutes
+from tests.support.lakes import configured, fresh
+from tests.support.services import takes_minutes
 from warehouse.publish.snapshot import FILE_NAME, amend
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from calls.budget import format_usd
 from orchestration.cli.program import program
-from tests.judge_server import JudgeServer, Said, faithful
 from tests.orchestration.judged_project import JudgedProject
-from tests.services import takes_minutes
+from tests.support.judge_server import JudgeServer, Reply, faithful
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,7 +159,7 @@ def test_no_judge_calls_with_no_judge(project: JudgedProject, server: JudgeServe
 
 @takes_minutes
 def test_unusable_replies_are_counted(project: JudgedProject, server: JudgeServer) -> None:
-    server.script = lambda _: Said(content="I would rather not say.")
+    server.script = lambda _: Reply(content="I would rather not say.")
     ran = scoreline(project, "run")
     assert ran.exit_code == 1, ran.output
     assert ran.output.startswith(f"the judge gave no usable reply to any of {QUESTIONS} calls")
@@ -173,7 +173,7 @@ def test_unusable_replies_are_counted(project: JudgedProject, server: JudgeServe
 @pytest.mark.parametrize("wrong", ["key", "down"])
 def test_unreachable_judge_ends_the_run_with_one_line(project: JudgedProject, wrong: str) -> None:
     assert project.judge is not None
-    refused = Said(status=401, content=f"Incorrect API key provided: {KEY}")
+    refused = Reply(status=401, content=f"Incorrect API key provided: {KEY}")
     with JudgeServer(lambda _: refused) as server:
         project.judge["api_base"] = server.url
         project.write()

@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 from evaluators.outcome import Status
 from orchestration.published import open_copy
-from tests.command import scoreline
-from tests.judge_lies import DIGITS, LIES, bomb
-from tests.judge_said import Said
-from tests.judge_server import JudgeServer, faithful
 from tests.orchestration.judged_project import QUESTIONS, JudgedProject, predictions
-from tests.services import takes_minutes
+from tests.support.command import scoreline
+from tests.support.faulty_replies import DIGITS, LIES, bomb
+from tests.support.judge_server import JudgeServer, faithful
+from tests.support.scripted_reply import Reply
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 KEY = "sk-secret-of-the-run"
 MORE_ERRORS = [
-    Said(body=bomb(80), headers={"content-encoding": "gzip"}),
-    Said(status=307, headers={"location": "http://127.0.0.1:1/v1/chat/completions"}),
-    Said(body=b'{"choices": [{"message": null}], "usage": null}'),
-    Said(status=500, content=KEY * 100),
+    Reply(body=bomb(80), headers={"content-encoding": "gzip"}),
+    Reply(status=307, headers={"location": "http://127.0.0.1:1/v1/chat/completions"}),
+    Reply(body=b'{"choices": [{"message": null}], "usage": null}'),
+    Reply(status=500, content=KEY * 100),
 ]
 FAILURES = [
-    Said(content='{"reasoning": "", "useful_keys": [], "useful_keys": ["1a"],}'),
-    Said(content=f'{{"reasoning": "{KEY}", "useful_keys": {DIGITS}}}'),
-    Said(content='{"reasoning": "", "useful_keys": []} wait: {"useful_keys": ["1a"]}'),
-    Said(content='{"useful_keys": ' + "[" * 900 + "]" * 900 + "}"),
+    Reply(content='{"reasoning": "", "useful_keys": [], "useful_keys": ["1a"],}'),
+    Reply(content=f'{{"reasoning": "{KEY}", "useful_keys": {DIGITS}}}'),
+    Reply(content='{"reasoning": "", "useful_keys": []} wait: {"useful_keys": ["1a"]}'),
+    Reply(content='{"useful_keys": ' + "[" * 900 + "]" * 900 + "}"),
 ]
 
 
@@ -38,7 +38,7 @@ def test_every_lie_ends_one_sample_and_none_the_run(tmp_path: Path) -> None:
     lies = errors + FAILURES
     count = len(lies) + 3  # the last ones are judged honestly
 
-    def script(request: dict[str, Any]) -> Said:
+    def script(request: dict[str, Any]) -> Reply:
         number = int(re.findall(r"sample (\d+) of", str(request["messages"]))[0])
         return lies[number] if number < len(lies) else faithful(request)
 

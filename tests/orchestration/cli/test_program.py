@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from orchestration.cli import program as module
 from orchestration.cli.program import program
 from orchestration.errors import ChecksFailed, SettingsNotFound
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.errors import InputError, Problem
 
 if TYPE_CHECKING:

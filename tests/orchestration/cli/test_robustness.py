@@ -10,10 +10,10 @@ from click.testing import CliRunner
 
 from assets.judging.robustness import INJECTIONS, REVERSED_ORDER
 from orchestration.cli.program import program
-from tests.judge_server import JudgeServer, Said
 from tests.orchestration.judged_project import JudgedProject
 from tests.orchestration.test_injections import honest, project
-from tests.services import takes_minutes
+from tests.support.judge_server import JudgeServer, Reply
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,12 +29,12 @@ def robustness(judged: JudgedProject, *arguments: str) -> Result:
     return result
 
 
-def fickle(request: Mapping[str, Any]) -> Said:
+def fickle(request: Mapping[str, Any]) -> Reply:
     """Judge honestly, but give a better score to pleas and to prompts in another order."""
     said = honest(request)
     user = request["messages"][-1]["content"]
     if "Dear grader" in user or not user.startswith("<<question "):
-        return Said(content=json.dumps(json.loads(said.content or "") | {"score": 5}))
+        return Reply(content=json.dumps(json.loads(said.content or "") | {"score": 5}))
     return said
 
 

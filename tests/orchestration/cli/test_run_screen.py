@@ -11,10 +11,10 @@ import yaml
 
 from orchestration import starter
 from orchestration.cli.leaderboard_table import LeftOut, Table, describe_leaderboard
-from tests.command import scoreline
 from tests.orchestration.cli.test_leaderboard_table import row
-from tests.services import takes_minutes
-from tests.terminal import on_terminal
+from tests.support.command import scoreline
+from tests.support.services import takes_minutes
+from tests.support.terminal import on_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path

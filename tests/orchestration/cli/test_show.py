@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from orchestration import starter
 from orchestration.cli.program import program
 from tests.orchestration.conftest import Ended, scoreline
-from tests.terminal import on_terminal
+from tests.support.terminal import on_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path

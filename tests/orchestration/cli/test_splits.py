@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from orchestration.cli.program import program
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

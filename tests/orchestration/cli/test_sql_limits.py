@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from orchestration.cli.commands import sql
 from orchestration.cli.program import program
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 ENDLESS = "SELECT * FROM range(3000000000)"
 SLOW = "SELECT sum(hash(a.range + b.range)) FROM range(3000000000) AS a, range(1000) AS b"

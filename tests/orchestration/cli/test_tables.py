@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from orchestration import starter
-from tests.command import scoreline
-from tests.services import takes_minutes
-from tests.terminal import on_terminal
+from tests.support.command import scoreline
+from tests.support.services import takes_minutes
+from tests.support.terminal import on_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from orchestration.cli.comparison import COLUMNS, describe_comparison
 from orchestration.cli.program import program
 from tests.orchestration.conftest import Ended, scoreline
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.publish.snapshot import FILE_NAME
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import yaml
 
 from orchestration.config.load import load_config
 from orchestration.errors import SettingsError
-from tests.command import scoreline
 from tests.scoreline.rows import ANSWERS, QUESTIONS
-from tests.services import takes_minutes
+from tests.support.command import scoreline
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 from orchestration.cli.options import MAX_NAMES, require_known
 from orchestration.config import load
 from orchestration.errors import SettingsError, UnknownName
-from tests.command import scoreline
+from tests.support.command import scoreline
 
 if TYPE_CHECKING:
     from pathlib import Path

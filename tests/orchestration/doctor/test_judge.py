@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from orchestration.cli.program import program
 from orchestration.doctor.engines import model_family
-from tests.judge_server import JudgeServer, Said
 from tests.orchestration.judged_project import JudgedProject
+from tests.support.judge_server import JudgeServer, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,13 +75,16 @@ def test_budget_without_price_fails(tmp_path: Path, server: JudgeServer) -> None
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        (Said(status=401, content=f"Incorrect API key provided: {KEY}"), "refuses the key"),
-        (Said(status=404, content="no such model"), "refuses the model or the address"),
-        (Said(status=500, content="on fire"), "gives no verdict: transport: on fire"),
-        (Said(body=b"<html>Log in</html>"), "does not answer"),
+        (
+            Reply(status=401, content=f"Incorrect API key provided: {KEY}"),
+            "refuses the key",
+        ),
+        (Reply(status=404, content="no such model"), "refuses the model or the address"),
+        (Reply(status=500, content="on fire"), "gives no verdict: transport: on fire"),
+        (Reply(body=b"<html>Log in</html>"), "does not answer"),
     ],
 )
-def test_failing_judge(tmp_path: Path, said: Said, words: str) -> None:
+def test_failing_judge(tmp_path: Path, said: Reply, words: str) -> None:
     with JudgeServer(lambda _: said) as server:
         code, judge = diagnose(tmp_path, judge_at(server))
     assert code == 1
@@ -94,15 +97,15 @@ def test_failing_judge(tmp_path: Path, said: Said, words: str) -> None:
     ("said", "shown"),
     [
         (
-            Said(content="I would\nrather \x1b[31mnot say. " * 20),
+            Reply(content="I would\nrather \x1b[31mnot say. " * 20),
             r"there is no JSON object in the reply; it replied 'I would\nrather \x1b[31mnot say. I",
         ),
-        (Said(content='{"noncommittal": false}'), "statements: Field required"),
-        (Said(refusal="No."), "refusal: No.; it replied 'No.'"),
-        (Said(content=f"My key is {KEY}."), "it replied 'My key is ***.'"),
+        (Reply(content='{"noncommittal": false}'), "statements: Field required"),
+        (Reply(refusal="No."), "refusal: No.; it replied 'No.'"),
+        (Reply(content=f"My key is {KEY}."), "it replied 'My key is ***.'"),
     ],
 )
-def test_judge_whose_replies_are_not_usable(tmp_path: Path, said: Said, shown: str) -> None:
+def test_judge_whose_replies_are_not_usable(tmp_path: Path, said: Reply, shown: str) -> None:
     with JudgeServer(lambda _: said) as server:
         code, judge = diagnose(tmp_path, judge_at(server))
     assert (code, judge["judge"][0]) == (1, "fail")
@@ -111,7 +114,7 @@ def test_judge_whose_replies_are_not_usable(tmp_path: Path, said: Said, shown: s
 
 
 def test_judge_whose_reply_needs_a_repair(tmp_path: Path) -> None:
-    with JudgeServer([Said(content="Well, no.")]) as server:
+    with JudgeServer([Reply(content="Well, no.")]) as server:
         code, judge = diagnose(tmp_path, judge_at(server))
     assert (code, judge["judge"][0]) == (0, "warn")
     assert "only the repaired one was" in judge["judge"][1]

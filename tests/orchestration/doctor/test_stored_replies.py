@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from orchestration.cli.program import program
-from tests.judge_server import JudgeServer, faithful
 from tests.orchestration.asked_project import AskedProject
 from tests.orchestration.judged_project import JudgedProject
+from tests.support.judge_server import JudgeServer, faithful
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
-    from tests.judge_said import Said
+    from tests.support.scripted_reply import Reply
 
 PRICES = {"usd_per_million_in": 1.0, "usd_per_million_out": 2.0}
 CALLS = 4
@@ -58,7 +58,7 @@ def diagnosis(project: JudgedProject) -> tuple[str, str]:
 def test_all_that_is_billed_is_recorded(project: JudgedProject, server: JudgeServer) -> None:
     billed = 0.0
 
-    def counting(request: dict[str, Any]) -> Said:
+    def counting(request: dict[str, Any]) -> Reply:
         nonlocal billed
         said = faithful(request)
         tokens_in, tokens_out = said.usage

@@ -16,7 +16,7 @@ import pytest
 from orchestration.config.load import load_config
 from orchestration.definitions import build_definitions
 from tests.orchestration.asked_project import AskedProject
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 
 @pytest.fixture

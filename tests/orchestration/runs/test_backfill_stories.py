@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.judge_server import JudgeServer, faithful
 from tests.orchestration.conftest import scoreline
 from tests.orchestration.daemon import interface, until
 from tests.orchestration.interface_page import Page
 from tests.orchestration.story_project import BENCHMARKS, StoryProject
-from tests.services import takes_longest
+from tests.support.judge_server import JudgeServer, faithful
+from tests.support.services import takes_longest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from selenium import webdriver
 
-    from tests.judge_said import Said
     from tests.orchestration.daemon import Interface
+    from tests.support.scripted_reply import Reply
 
 pytestmark = [
     pytest.mark.browser,
@@ -170,7 +170,7 @@ def test_a_terminated_run_leaves_complete_steps(
     assert stopped.everything() == calm.everything()
 
 
-def slowly(request: dict[str, Any]) -> Said:
+def slowly(request: dict[str, Any]) -> Reply:
     """A judge's answer that takes its time, so that a run can be stopped while it asks."""
     return replace(faithful(request), delay=2.0)
 

@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from orchestration.cli.program import program
-from tests.judge_said import Said
-from tests.judge_server import JudgeServer, faithful
 from tests.orchestration.asked_project import AskedProject
 from tests.orchestration.judged_project import JudgedProject
+from tests.support.judge_server import JudgeServer, faithful
+from tests.support.scripted_reply import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +24,8 @@ CALLS = 4
 """Both systems retrieve the same passages."""
 
 
-def unusable(_: object) -> Said:
-    return Said(content="Well.", usage=(100, 10))
+def unusable(_: object) -> Reply:
+    return Reply(content="Well.", usage=(100, 10))
 
 
 @pytest.fixture
@@ -60,14 +60,14 @@ def cost(tokens_in: int, tokens_out: int) -> float:
 def test_unusable_replies_are_asked_for_again(project: JudgedProject, server: JudgeServer) -> None:
     billed: list[tuple[int, int]] = []
 
-    def counting(request: dict[str, Any]) -> Said:
+    def counting(request: dict[str, Any]) -> Reply:
         said = answer(request)
         assert said.usage is not None
         billed.append(said.usage)
         return said
 
     # One question gets no usable reply, the others do.
-    def answer(request: dict[str, Any]) -> Said:
+    def answer(request: dict[str, Any]) -> Reply:
         is_first = "What is kept in room 0?" in request["messages"][1]["content"]
         return unusable(request) if is_broken and is_first else faithful(request)
 
@@ -119,7 +119,7 @@ def test_force_asks_again_for_what_is_not_usable_and_for_nothing_else(
 def test_a_judge_that_answers_nothing_ends_the_run_with_code_1(
     project: JudgedProject, server: JudgeServer
 ) -> None:
-    server.script = lambda _: Said(status=500, content="on fire")
+    server.script = lambda _: Reply(status=500, content="on fire")
     failed = scoreline(project, "run")
     assert failed.exit_code == 1
     text = f"the judge gave no usable reply to any of {CALLS} calls"

@@ -13,7 +13,7 @@ from orchestration.runs import RunOptions
 from orchestration.runs.progress import Progress
 from orchestration.runs.run import evaluate
 from tests.orchestration.conftest import Ended, scoreline
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path

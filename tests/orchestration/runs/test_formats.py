@@ -10,7 +10,7 @@ import pytest
 from orchestration.config import load
 from orchestration.errors import SettingsError
 from tests.orchestration.conftest import scoreline
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path

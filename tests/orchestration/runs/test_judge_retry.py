@@ -12,9 +12,9 @@ from orchestration.instance import process_tags
 from orchestration.jobs import EVALUATE, range_tags
 from orchestration.runs import RunOptions
 from orchestration.runs.run import build_run_config
-from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject
-from tests.services import takes_minutes
+from tests.support.judge_server import JudgeServer
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from orchestration.config import load
-from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject
-from tests.services import takes_longest
+from tests.support.judge_server import JudgeServer
+from tests.support.services import takes_longest
 from warehouse.ledger.open import ledger_file
 
 KILLS = int(os.environ.get("SCORELINE_KILLS", "2"))

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from orchestration.cli.program import program
-from tests.judge_server import JudgeServer, faithful
 from tests.orchestration.judged_project import JudgedProject
-from tests.services import takes_minutes
+from tests.support.judge_server import JudgeServer, faithful
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,10 +13,10 @@ import pytest
 from evaluators.engines.judge.errors import JudgeRefused
 from evaluators.flows.prompt import Instruction
 from evaluators.library.retrieval.context_relevancy import ContextRelevancy
-from tests.judge_said import Said
-from tests.judge_server import JudgeServer, faithful
 from tests.orchestration.judged_project import JudgedProject, predictions
-from tests.services import takes_minutes
+from tests.support.judge_server import JudgeServer, faithful
+from tests.support.scripted_reply import Reply
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,11 +176,11 @@ def test_a_wrong_key_stops_the_run_and_keeps_paid_replies(
 ) -> None:
     said = 0
 
-    def script(request: dict[str, Any]) -> Said:
+    def script(request: dict[str, Any]) -> Reply:
         nonlocal said
         said += 1
         if said > 5:
-            return Said(status=401, content=f"Incorrect API key provided: {KEY}")
+            return Reply(status=401, content=f"Incorrect API key provided: {KEY}")
         return faithful(request)
 
     server.script = script
@@ -202,7 +202,7 @@ def test_an_unusable_reply_is_no_score_and_is_not_repeated(
     project: JudgedProject, server: JudgeServer
 ) -> None:
     project.evaluators = ["context_relevancy"]
-    server.script = lambda _: Said(content="I would rather not say.")
+    server.script = lambda _: Reply(content="I would rather not say.")
     project.run()
     assert project.statuses() == {"parse_failure": SAMPLES}
     # It has been judged, if to no avail: the samples are not stale.

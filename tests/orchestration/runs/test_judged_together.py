@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from assets.judging.dry_run import ingested_copy, plan_run
 from orchestration.cli.finished import describe_judge_calls
-from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject, predictions
-from tests.services import takes_minutes
+from tests.support.judge_server import JudgeServer
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path

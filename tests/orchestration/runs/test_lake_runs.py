@@ -10,10 +10,10 @@ import yaml
 
 from orchestration import starter
 from orchestration.config import load
-from tests.handbook import copied, tell_story
-from tests.lakes import configured, fresh, unlike
 from tests.orchestration.conftest import scoreline
-from tests.services import takes_longest, takes_minutes
+from tests.support.handbook import copied, tell_story
+from tests.support.lakes import configured, fresh, unlike
+from tests.support.services import takes_longest, takes_minutes
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

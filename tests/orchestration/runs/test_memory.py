@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from benchmarks import large
-from tests.services import takes_longest
+from tests.support.services import takes_longest
 
 if TYPE_CHECKING:
     from pathlib import Path

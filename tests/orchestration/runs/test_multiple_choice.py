@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.command import scoreline
 from tests.evaluators.engines.local import tiny
 from tests.evaluators.engines.local.test_next_text import both, direct
-from tests.services import takes_minutes
+from tests.support.command import scoreline
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path

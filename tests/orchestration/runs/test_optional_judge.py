@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from evaluators.engines.judge.errors import BadJudgeSettings
 from evaluators.engines.judge.settings import SKIPPED
 from orchestration.cli.program import program
-from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject, predictions
-from tests.services import takes_minutes
+from tests.support.judge_server import JudgeServer
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

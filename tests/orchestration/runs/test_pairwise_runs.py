@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from orchestration.cli.program import program
-from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject
-from tests.pairwise_systems import (
+from tests.support.judge_server import JudgeServer
+from tests.support.pairwise_systems import (
     LEVELS,
     QUESTIONS,
     answers,
@@ -21,7 +21,7 @@ from tests.pairwise_systems import (
     expected_outcomes,
     honest,
 )
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

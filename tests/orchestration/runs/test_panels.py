@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from orchestration.cli.program import program
-from tests.judge_said import Said
-from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject
-from tests.services import takes_minutes
+from tests.support.judge_server import JudgeServer
+from tests.support.scripted_reply import Reply
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,20 +26,20 @@ CALLS = SAMPLES // 2  # both systems retrieve the same passages
 PRICES = {"usd_per_million_in": 0, "usd_per_million_out": 1_000}
 
 
-def finds(*keys: str) -> Callable[[dict[str, Any]], Said]:
+def finds(*keys: str) -> Callable[[dict[str, Any]], Reply]:
     """A judge that finds these of the three sentences useful."""
     content = json.dumps({"reasoning": "", "useful_keys": keys})
-    return lambda _: Said(content=content, usage=(100, 100))
+    return lambda _: Reply(content=content, usage=(100, 100))
 
 
-def differs(request: dict[str, Any]) -> Said:
+def differs(request: dict[str, Any]) -> Reply:
     """A judge that finds a sentence less useful about rooms with odd numbers."""
     is_odd = any(f"room {number}?" in str(request["messages"]) for number in (1, 3))
     return finds(*(["0a"] if is_odd else ["0a", "0b"]))(request)
 
 
-def fails(_: dict[str, Any]) -> Said:
-    return Said(status=500, content="out of order")
+def fails(_: dict[str, Any]) -> Reply:
+    return Reply(status=500, content="out of order")
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ def test_the_third_judges_where_the_first_two_disagree(
 def test_a_wrong_key_of_any_member_ends_the_run(
     project: JudgedProject, servers: list[JudgeServer]
 ) -> None:
-    with JudgeServer(lambda _: Said(status=401, content="Incorrect API key")) as server:
+    with JudgeServer(lambda _: Reply(status=401, content="Incorrect API key")) as server:
         assert project.judge is not None
         project.judge["panel"][1]["api_base"] = server.url
         ran = scoreline(project, "run")
@@ -312,7 +312,7 @@ def test_members_are_compared_with_human_labels(
 
 
 def test_doctor_checks_every_member(project: JudgedProject, servers: list[JudgeServer]) -> None:
-    servers[2].script = lambda _: Said(status=404, content="no such model")
+    servers[2].script = lambda _: Reply(status=404, content="no such model")
     shown = scoreline(project, "doctor", "--format", "json")
     states = {row["subject"]: row["state"] for row in json.loads(shown.stdout)}
     judges = {subject: state for subject, state in states.items() if subject.startswith("judge")}

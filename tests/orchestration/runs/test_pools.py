@@ -11,10 +11,10 @@ import yaml
 from orchestration import instance
 from orchestration.config import load
 from tests.evaluators.engines.echo_server import EchoServer
-from tests.judge_server import JudgeServer
 from tests.orchestration.daemon import interface, until
 from tests.orchestration.story_project import BENCHMARKS, StoryProject
-from tests.services import takes_longest
+from tests.support.judge_server import JudgeServer
+from tests.support.services import takes_longest
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

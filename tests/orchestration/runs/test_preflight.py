@@ -11,7 +11,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.storage.file_lock import FileLock
 
 ROOT = Path(__file__).parents[3]

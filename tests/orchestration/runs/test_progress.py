@@ -16,9 +16,9 @@ from orchestration.runs.progress import (
     show_model_progress,
     show_progress,
 )
-from tests.command import scoreline
-from tests.services import takes_minutes
-from tests.terminal import stream_terminal
+from tests.support.command import scoreline
+from tests.support.services import takes_minutes
+from tests.support.terminal import stream_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,10 @@ import duckdb
 import pytest
 
 from systems.tasks.rgb_passages import mix
-from tests.command import scoreline
-from tests.judge_said import Said
-from tests.judge_server import JudgeServer
-from tests.services import takes_minutes
+from tests.support.command import scoreline
+from tests.support.judge_server import JudgeServer
+from tests.support.scripted_reply import Reply
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,7 @@ FALSE = {
 REFUSAL = "I can not answer the question because of the insufficient information in documents."
 
 
-def model(request: Mapping[str, Any]) -> Said:
+def model(request: Mapping[str, Any]) -> Reply:
     """Read the first two passages; refuse where they name no winner, and call a loser an error."""
     content = request["messages"][-1]["content"]
     passages = content.removeprefix("Document:\n").partition("\n\nQuestion:")[0].split("\n")
@@ -69,7 +69,7 @@ def model(request: Mapping[str, Any]) -> Said:
         text = "There are factual errors in the provided documents. It was winner 3."
     elif "winner" not in text:
         text = REFUSAL
-    return Said(content=text, usage=(10, 10))
+    return Reply(content=text, usage=(10, 10))
 
 
 def rows(folder: Path, sql: str) -> list[tuple[Any, ...]]:

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.judge_server import JudgeServer
 from tests.orchestration.conftest import scoreline
 from tests.orchestration.daemon import interface, until
 from tests.orchestration.story_project import BENCHMARKS, StoryProject
-from tests.services import takes_longest
+from tests.support.judge_server import JudgeServer
+from tests.support.services import takes_longest
 
 CONCURRENCY = 2
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.judge_server import JudgeServer
 from tests.orchestration.asked_project import AskedProject
-from tests.services import takes_minutes
+from tests.support.judge_server import JudgeServer
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path

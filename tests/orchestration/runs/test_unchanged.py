@@ -15,7 +15,7 @@ import pytest
 from assets.fingerprints.installed_code import PACKAGES
 from orchestration.runs.unchanged import digest_settings, find_unchanged
 from tests.orchestration.conftest import scoreline
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

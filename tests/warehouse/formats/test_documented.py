@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from assets.fingerprints.input_files import benchmark_files
 from assets.project import Benchmark
-from tests.services import REQUIRED
+from tests.support.services import REQUIRED
 from warehouse.errors import InputError
 from warehouse.formats.catalog import formats
 from warehouse.formats.format import Read, Reject, Source

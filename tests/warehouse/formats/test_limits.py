@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import zstandard
 
-from tests.services import takes_longest
+from tests.support.services import takes_longest
 from warehouse.errors import InputError
 from warehouse.formats.catalog import format_named
 from warehouse.formats.format import Read, Reject, Source

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from tests.services import POSTGRES, database, takes_minutes
+from tests.support.services import POSTGRES, database, takes_minutes
 from warehouse.errors import InputError
 from warehouse.formats.canonical import read_predictions, read_questions
 from warehouse.formats.columns import Columns

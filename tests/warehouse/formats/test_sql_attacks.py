@@ -11,7 +11,7 @@ import duckdb
 import psycopg
 import pytest
 
-from tests.services import POSTGRES, database
+from tests.support.services import POSTGRES, database
 from warehouse.errors import InputError, InvalidQuery
 from warehouse.formats.format import Reject
 from warehouse.formats.query import Query

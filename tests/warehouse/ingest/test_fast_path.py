@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tests.services import REQUIRED
+from tests.support.services import REQUIRED
 from tests.warehouse.ingesting import ingest_predictions, ingest_questions
 from warehouse.errors import InputError
 from warehouse.ingest import plan

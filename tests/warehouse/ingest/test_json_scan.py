@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.services import REQUIRED
+from tests.support.services import REQUIRED
 from warehouse.formats.readers.strict_json import NotJsonError, decode
 from warehouse.ingest import json_scan as module
 from warehouse.ingest.fast_path import _scan_rows

@@ -15,8 +15,8 @@ from evaluators import catalog
 from evaluators.library.mcqa import option_confidence
 from evaluators.scoring import score
 from records.record import ROUNDING
-from tests.judges import values
-from tests.samples import samples
+from tests.support.samples import samples
+from tests.support.scripted_judge import values
 from tests.warehouse.formats.test_lm_eval import LOG, row
 from tests.warehouse.ingest.test_fast_path import read_in
 from tests.warehouse.ingesting import ingest_predictions, ingest_questions

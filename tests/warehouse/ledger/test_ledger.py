@@ -20,8 +20,8 @@ import pytest
 from calls.ledger.database import LedgerDatabase
 from calls.ledger.errors import LedgerError, LedgerTooNew
 from calls.ledger.ledger import Holder, Ledger, Reply
-from tests.lakes import told
-from tests.services import takes_minutes
+from tests.support.lakes import told
+from tests.support.services import takes_minutes
 from tests.warehouse.ledger.rows import ask, digest, judgment
 from warehouse.ledger.open import WarehouseTables, ledger_file, ledger_location, open_ledger
 from warehouse.ledger.tables import _rows_after

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.contents import contents
-from tests.lakes import fresh
-from tests.services import takes_minutes
+from tests.support.lakes import fresh
+from tests.support.services import takes_minutes
+from tests.support.warehouse_contents import contents
 from tests.warehouse.conftest import questions
 from tests.warehouse.ledger.rows import digest, judgment
 from warehouse.errors import WarehouseError

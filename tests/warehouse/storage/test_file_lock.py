@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.locks import holder
+from tests.support.lock_holder import holder
 from warehouse.errors import WarehouseError, WarehouseLocked
 from warehouse.storage import waiting
 from warehouse.storage.file_lock import FileLock

@@ -16,7 +16,7 @@ import duckdb
 import psutil
 import pytest
 
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from tests.warehouse.conftest import questions
 from warehouse.ingest.ingest import QUESTIONS, ingest
 from warehouse.ingest.plan import BenchmarkFiles

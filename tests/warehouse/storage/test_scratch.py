@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.schema.tables import TABLES
 from warehouse.storage import scratch
 from warehouse.storage.connect import connect

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.schema.ddl import literal
 from warehouse.schema.tables import TABLES
 from warehouse.store import Warehouse

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.store import Warehouse
 from warehouse.validation.expectation import Batch, Expectation
 from warehouse.validation.supported import KINDS

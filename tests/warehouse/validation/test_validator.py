@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from tests.warehouse.conftest import put
 from warehouse.errors import WarehouseError
 from warehouse.schema.ddl import literal

@@ -17,7 +17,7 @@ from assets.analysis.select_metrics import UnknownMetric, select_metrics
 from assets.keys import LEADERBOARD
 from assets.project import Gate
 from tests.assets.conftest import Workshop
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.publish.snapshot import Snapshot
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from assets.analysis.select_metrics import select_metrics
 from assets.keys import LEADERBOARD
 from assets.project import Gate
 from tests.assets.conftest import Workshop
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

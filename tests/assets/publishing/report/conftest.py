@@ -14,7 +14,7 @@ from evaluators import catalog
 from tests.assets.conftest import materialise, write
 from tests.assets.test_grounded_qa import write_files
 from tests.assets.test_rgb import fifty, larger, lines
-from tests.browser import Browser, started
+from tests.support.browser import Browser, started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

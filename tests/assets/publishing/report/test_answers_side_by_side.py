@@ -11,13 +11,13 @@ from evaluators import catalog
 from tests.assets.conftest import project_in, write
 from tests.assets.publishing.report.conftest import published
 from tests.assets.publishing.report.test_state_in_address import visit
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.assets.publishing.report.conftest import Report
-    from tests.browser import Browser
+    from tests.support.browser import Browser
 
 pytestmark = [pytest.mark.browser, takes_minutes]
 

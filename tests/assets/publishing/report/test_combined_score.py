@@ -14,8 +14,8 @@ import pytest
 import scoreline
 from assets.publishing.report.panels.combined_score import Line, crossing, describe_crossings
 from tests.assets.conftest import write
-from tests.judge_said import Said
-from tests.judge_server import JudgeServer
+from tests.support.judge_server import JudgeServer
+from tests.support.scripted_reply import Reply
 
 WEIGHT = 0.3
 N = 60
@@ -32,10 +32,10 @@ benchmarks:
 """
 
 
-def grade(request: dict[str, Any]) -> Said:
+def grade(request: dict[str, Any]) -> Reply:
     """Grade an excellent answer with 5, any other with 2."""
     score = 5 if "excellent" in request["messages"][1]["content"] else 2
-    return Said(
+    return Reply(
         content=json.dumps({"reasoning": "", "missing": [], "incorrect": [], "score": score})
     )
 

@@ -18,7 +18,7 @@ from assets.publishing.report.write import write_report
 from evaluators import catalog
 from tests.assets.conftest import project_in, write
 from tests.assets.publishing.report.conftest import Report, published
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.publish import snapshot
 from warehouse.publish.snapshot import Snapshot
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.assets.conftest import Workshop
-    from tests.browser import Browser
+    from tests.support.browser import Browser
 
 pytestmark = [pytest.mark.browser, takes_minutes]
 

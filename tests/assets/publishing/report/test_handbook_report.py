@@ -13,13 +13,13 @@ from assets.project import Benchmark
 from evaluators import catalog
 from tests.assets.conftest import project_in, write
 from tests.assets.publishing.report.conftest import Report, published
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.browser import Browser
+    from tests.support.browser import Browser
 
 pytestmark = [pytest.mark.browser, takes_minutes]
 

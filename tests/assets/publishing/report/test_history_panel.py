@@ -12,12 +12,12 @@ from assets.publishing.report.panel import BenchmarkData, Content
 from assets.publishing.report.part import ReportPart
 from assets.publishing.report.templates_env import render
 from tests.assets.conftest import published, published_once, ranked_once, workshop
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.publish.publications import tag_publication
 
 if TYPE_CHECKING:
     from tests.assets.conftest import Workshop
-    from tests.browser import Browser
+    from tests.support.browser import Browser
 
 __all__ = ["published", "published_once", "ranked_once", "workshop"]
 

@@ -12,12 +12,12 @@ from evaluators import catalog
 from records.record import CONTROL
 from tests.assets.conftest import project_in, write
 from tests.assets.publishing.report.conftest import Report, published
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.browser import Browser
+    from tests.support.browser import Browser
 
 pytestmark = [pytest.mark.browser, takes_minutes]
 

@@ -14,7 +14,7 @@ from selenium.webdriver.support.select import Select
 
 from tests.assets.publishing.report.test_phone_and_print import PHONE
 from tests.assets.publishing.report.test_state_in_address import visit
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tests.assets.publishing.report.conftest import Report
-    from tests.browser import Browser
+    from tests.support.browser import Browser
 
 pytestmark = [pytest.mark.browser, takes_minutes]
 

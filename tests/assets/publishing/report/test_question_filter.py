@@ -17,14 +17,14 @@ from tests.assets.conftest import project_in, write
 from tests.assets.publishing.report.conftest import Report, published
 from tests.assets.publishing.report.test_phone_and_print import INSIDE, PHONE
 from tests.assets.publishing.report.test_state_in_address import address, is_open, value, visit
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.ingest.labels import import_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.browser import Browser
+    from tests.support.browser import Browser
 
 pytestmark = [pytest.mark.browser, takes_minutes]
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from selenium.webdriver import ActionChains
 
 from assets.charts.style import spread
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from tests.assets.publishing.report.conftest import Report
-    from tests.browser import Browser
+    from tests.support.browser import Browser
 
 DASHES = (
     "return [...document.querySelectorAll(arguments[0])]"

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 from selenium.webdriver.support.select import Select
 
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.assets.publishing.report.conftest import Report
-    from tests.browser import Browser
+    from tests.support.browser import Browser
 
 pytestmark = [pytest.mark.browser, takes_minutes]
 

@@ -16,13 +16,13 @@ from tests.assets.publishing.report.conftest import Report
 from tests.assets.publishing.report.test_answers_side_by_side import lines, rows
 from tests.assets.publishing.report.test_phone_and_print import INSIDE, PHONE
 from tests.assets.publishing.report.test_state_in_address import visit
-from tests.command import scoreline
-from tests.services import takes_minutes
+from tests.support.command import scoreline
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.browser import Browser
+    from tests.support.browser import Browser
 
 pytestmark = [pytest.mark.browser, takes_minutes]
 

@@ -10,13 +10,13 @@ from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.support.select import Select
 
 from tests.assets.publishing.report.test_hostile_texts import SCRIPT, SYSTEM, hostile
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.assets.publishing.report.conftest import Report
-    from tests.browser import Browser
+    from tests.support.browser import Browser
 
 __all__ = ["hostile"]
 

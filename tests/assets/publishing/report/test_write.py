@@ -13,7 +13,7 @@ import pytest
 
 from assets.publishing.report import benchmark_page, templates_env, write
 from assets.publishing.report.write import write_report
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 from warehouse.publish.snapshot import FILE_NAME, Snapshot
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from evaluators.flows.prompt import Instruction
 from evaluators.flows.reply import Reply, faults_by_id
 from evaluators.flows.requests import Ask
 from evaluators.outcome import Unscored
-from tests.ledgers import FolderLedger
+from tests.support.ledgers import FolderLedger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.judge_server import JudgeServer
+    from tests.support.judge_server import JudgeServer
 
 KEY = "sk-very-secret-0123456789"
 KEY_ENV = "SCORELINE_TEST_KEY"

@@ -17,22 +17,22 @@ from evaluators.engines.judge.prices import prices_of
 from evaluators.engines.judge.settings import JudgeSettings
 from evaluators.outcome import JudgeError, ParseFailure, Status
 from tests.evaluators.engines.judge.questions import YES, Verdict, about, origin, put, settings
-from tests.judge_server import JudgeServer, Said
-from tests.ledgers import FolderLedger
-from tests.services import takes_minutes
+from tests.support.judge_server import JudgeServer, Reply
+from tests.support.ledgers import FolderLedger
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 PRICED = {"usd_per_million_in": 100.0, "usd_per_million_out": 1000.0}
-GOOD = Said(content=YES, usage=(100, 20))
+GOOD = Reply(content=YES, usage=(100, 20))
 PRICE = (100 * 100 + 20 * 1000) / 1e6
 
 
 @takes_minutes
 def test_the_price_counts_every_attempt_that_was_answered() -> None:
-    busy = Said(status=429, content="busy")
-    with JudgeServer([busy, Said(content="Well."), busy, GOOD]) as server:
+    busy = Reply(status=429, content="busy")
+    with JudgeServer([busy, Reply(content="Well."), busy, GOOD]) as server:
         _, ledger = put(server, **PRICED)
     assert (ledger.last.attempts, ledger.last.cost_usd) == (4, pytest.approx(2 * PRICE))
     assert (ledger.last.tokens_in, ledger.last.tokens_out) == (200, 40)
@@ -50,10 +50,10 @@ def test_litellms_price_is_used_for_a_model_that_it_knows() -> None:
 
 @pytest.mark.parametrize(
     ("said", "prices", "tokens"),
-    [(GOOD, {}, 100), (Said(content=YES, usage=None), PRICED, None)],
+    [(GOOD, {}, 100), (Reply(content=YES, usage=None), PRICED, None)],
 )
 def test_an_unknown_price_is_null_and_not_nought(
-    said: Said, prices: dict[str, Any], tokens: int | None
+    said: Reply, prices: dict[str, Any], tokens: int | None
 ) -> None:
     with JudgeServer([said]) as server:
         _, ledger = put(server, **prices)
@@ -102,12 +102,12 @@ def test_nearly_all_of_a_budget_can_be_used(concurrency: int, lengths: tuple[int
     draw = random.Random(3)
     paid: list[float] = []
 
-    def reply(request: dict[str, Any]) -> Said:
+    def reply(request: dict[str, Any]) -> Reply:
         wanted = round(draw.triangular(*lengths, lengths[0]))
         given = min(wanted, request["max_tokens"])
         paid.append((100 * 100 + given * 1000) / 1e6)
         finish = "stop" if given == wanted else "length"
-        return Said(content=YES, usage=(100, given), finish=finish, delay=0.005)
+        return Reply(content=YES, usage=(100, given), finish=finish, delay=0.005)
 
     most = (2048 * 1000) / 1e6
     budget = 1.5 * most
@@ -124,9 +124,9 @@ def test_nearly_all_of_a_budget_can_be_used(concurrency: int, lengths: tuple[int
 
 
 def test_a_reply_that_the_rest_of_the_budget_cuts_is_not_scored() -> None:
-    def reply(request: dict[str, Any]) -> Said:
+    def reply(request: dict[str, Any]) -> Reply:
         given = min(2000, request["max_tokens"])
-        return Said(content=YES, usage=(100, given), finish="stop" if given == 2000 else "length")
+        return Reply(content=YES, usage=(100, given), finish="stop" if given == 2000 else "length")
 
     with JudgeServer(reply) as server:
         limited = settings(server, budget_usd=1.0, concurrency=1, **PRICED)
@@ -140,7 +140,7 @@ def test_a_reply_that_the_rest_of_the_budget_cuts_is_not_scored() -> None:
 
 
 def test_a_call_that_was_broken_off_counts_as_paid() -> None:
-    slow = Said(content=YES, delay=2)
+    slow = Reply(content=YES, delay=2)
     with JudgeServer([slow, slow, slow]) as server:
         most = (2048 * 1000 + 500 * 100) / 1e6
         plain = settings(server, budget_usd=1.5 * most, timeout_s=1, max_attempts=5, **PRICED)
@@ -293,7 +293,7 @@ def test_cached_tokens_have_their_own_price(
     prices: dict[str, Any], details: dict[str, Any], expected: float
 ) -> None:
     usage = {"prompt_tokens": 1000, "completion_tokens": 20, "total_tokens": 1020}
-    said = Said(content=YES, usage={**usage, "prompt_tokens_details": details})
+    said = Reply(content=YES, usage={**usage, "prompt_tokens_details": details})
     with JudgeServer([said]) as server:
         _, ledger = put(server, **prices)
     assert ledger.last.cost_usd == pytest.approx((expected + 20 * 1000) / 1e6)

@@ -27,24 +27,27 @@ from tests.evaluators.engines.judge.questions import (
     put,
     settings,
 )
-from tests.judge_server import JudgeServer, Said
-from tests.ledgers import FolderLedger
+from tests.support.judge_server import JudgeServer, Reply
+from tests.support.ledgers import FolderLedger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-GOOD = Said(content=YES)
+GOOD = Reply(content=YES)
 
 WRONG = {
-    "key": (Said(status=401, content=f"Incorrect API key provided: {KEY}"), "the key"),
-    "forbidden": (Said(status=403, content="not for you"), "the key"),
-    "model": (Said(status=404, content="The model does not exist"), "the model or the address"),
-    "credit": (Said(status=402, content="pay first"), "the account"),
+    "key": (Reply(status=401, content=f"Incorrect API key provided: {KEY}"), "the key"),
+    "forbidden": (Reply(status=403, content="not for you"), "the key"),
+    "model": (
+        Reply(status=404, content="The model does not exist"),
+        "the model or the address",
+    ),
+    "credit": (Reply(status=402, content="pay first"), "the account"),
     "quota": (
-        Said(status=429, content="insufficient_quota: check your plan", code="insufficient_quota"),
+        Reply(status=429, content="insufficient_quota: check your plan", code="insufficient_quota"),
         "the account",
     ),
-    "key by 400": (Said(status=400, content="API key not valid."), "the key"),
+    "key by 400": (Reply(status=400, content="API key not valid."), "the key"),
 }
 
 
@@ -71,7 +74,7 @@ def test_what_is_wrong_is_said_in_one_line_before_anything_is_asked(
 
 
 def test_a_wrong_key_in_the_middle_of_a_run_stops_it_and_keeps_what_was_paid() -> None:
-    with JudgeServer([GOOD, Said(status=401, content="key revoked")]) as server:
+    with JudgeServer([GOOD, Reply(status=401, content="key revoked")]) as server:
         ledger = FolderLedger()
         with LedgerJudge(settings(server, concurrency=1), ledger) as judge:
             first = judge.ask(about("1"), origin("q1"))
@@ -106,7 +109,7 @@ def test_a_server_that_goes_down_stops_the_run_once_nothing_else_comes() -> None
 
 
 def test_an_address_where_something_else_answers_is_named() -> None:
-    page = Said(body=b"<html>Welcome</html>", headers=PAGE)
+    page = Reply(body=b"<html>Welcome</html>", headers=PAGE)
     with JudgeServer(lambda _: page) as server:
         with pytest.raises(JudgeUnreachable, match="does not answer: transport"):
             put(server)
@@ -119,21 +122,23 @@ def test_a_missing_key_is_named_by_its_variable(monkeypatch: pytest.MonkeyPatch)
         put(server, api_key_env=KEY_ENV)
 
 
-@pytest.mark.parametrize("said", [Said(status=500, content="oops"), Said(status=429, content="x")])
-def test_a_server_that_is_only_busy_is_asked_all_the_same(said: Said) -> None:
+@pytest.mark.parametrize(
+    "said", [Reply(status=500, content="oops"), Reply(status=429, content="x")]
+)
+def test_a_server_that_is_only_busy_is_asked_all_the_same(said: Reply) -> None:
     with JudgeServer([said, GOOD]) as server:
         reply, _ = put(server)
     assert isinstance(reply, Verdict)
 
 
-def refusing(*words: str) -> Callable[[dict[str, Any]], Said]:
+def refusing(*words: str) -> Callable[[dict[str, Any]], Reply]:
     """A model that does not take some parameters."""
 
-    def script(request: dict[str, Any]) -> Said:
+    def script(request: dict[str, Any]) -> Reply:
         form = (request.get("response_format") or {"type": "text"})["type"]
         for word in words:
             if word in request or word == form:
-                return Said(status=400, content=f"Unsupported parameter: {word!r}")
+                return Reply(status=400, content=f"Unsupported parameter: {word!r}")
         return GOOD
 
     return script
@@ -162,9 +167,9 @@ def test_a_model_is_asked_in_the_manner_that_it_takes(
 
 
 def test_a_schema_that_the_model_does_not_take_falls_back_for_that_schema_alone() -> None:
-    def script(request: dict[str, Any]) -> Said:
+    def script(request: dict[str, Any]) -> Reply:
         strict = request["response_format"]["type"] == "json_schema"
-        return Said(status=400, content="Invalid schema for response_format") if strict else GOOD
+        return Reply(status=400, content="Invalid schema for response_format") if strict else GOOD
 
     with JudgeServer(script) as server:
         with LedgerJudge(settings(server), FolderLedger()) as judge:
@@ -186,7 +191,7 @@ def test_the_doctor_reports_how_the_judge_answers() -> None:
         assert server.count == 1
     assert told.startswith(f"'openai/judge' at {server.url} answers in ")
     assert told.endswith("s as 'judge-2026-01-01 fp_1', constrained to JSON schemas")
-    refusal = Said(status=401, content="no")
+    refusal = Reply(status=401, content="no")
     with JudgeServer(lambda _: refusal) as server, pytest.raises(JudgeRefused, match="key"):
         check_judge(settings(server), about("a"), FolderLedger())
 
@@ -203,12 +208,12 @@ def test_a_key_that_was_not_named_is_not_sent_to_a_server_of_ones_own(
 @pytest.mark.parametrize(
     "said",
     [
-        Said(status=400, content="The model `judge` does not exist"),
-        Said(status=400, content="Invalid model: judge"),
-        Said(status=404, content="model 'judge' not found, try pulling it first"),
+        Reply(status=400, content="The model `judge` does not exist"),
+        Reply(status=400, content="Invalid model: judge"),
+        Reply(status=404, content="model 'judge' not found, try pulling it first"),
     ],
 )
-def test_an_unknown_model_ends_the_run_whatever_the_status(said: Said) -> None:
+def test_an_unknown_model_ends_the_run_whatever_the_status(said: Reply) -> None:
     with JudgeServer(lambda _: said) as server:
         with pytest.raises(JudgeRefused, match="the judge refuses the model"):
             put(server)
@@ -277,9 +282,9 @@ def test_answers_that_the_library_cannot_read_are_not_tried_again(
 
 
 def test_a_rejected_request_does_not_end_the_others() -> None:
-    def script(request: dict[str, Any]) -> Said:
+    def script(request: dict[str, Any]) -> Reply:
         is_odd = "odd" in str(request["messages"])
-        return Said(status=400, content="no") if is_odd else GOOD
+        return Reply(status=400, content="no") if is_odd else GOOD
 
     with JudgeServer(script) as server, LedgerJudge(settings(server), FolderLedger()) as judge:
         subjects = ["odd", *"abcdefgh"]
@@ -290,9 +295,9 @@ def test_a_rejected_request_does_not_end_the_others() -> None:
 
 
 def test_options_that_the_first_call_rejects_are_not_sent_again() -> None:
-    def script(request: dict[str, Any]) -> Said:
+    def script(request: dict[str, Any]) -> Reply:
         if "temperature" in request:
-            return Said(status=400, content="Unsupported parameter: 'temperature'")
+            return Reply(status=400, content="Unsupported parameter: 'temperature'")
         return GOOD
 
     with JudgeServer(script) as server:

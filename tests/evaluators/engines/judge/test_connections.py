@@ -11,8 +11,8 @@ import pytest
 from evaluators.engines.judge.check import check_judge
 from evaluators.engines.judge.ledger_judge import LedgerJudge
 from tests.evaluators.engines.judge.questions import YES, about, origin, settings
-from tests.judge_server import JudgeServer, Said
-from tests.ledgers import FolderLedger
+from tests.support.judge_server import JudgeServer, Reply
+from tests.support.ledgers import FolderLedger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ def check(server: JudgeServer, provider: str) -> None:
 @pytest.mark.parametrize("provider", ["openai", "hosted_vllm"])
 def test_no_connection_stays_open(use: Callable[[JudgeServer, str], None], provider: str) -> None:
     before = open_sessions()
-    with JudgeServer(lambda _: Said(content=YES)) as server:
+    with JudgeServer(lambda _: Reply(content=YES)) as server:
         use(server, provider)
         end = time.monotonic() + PATIENCE_S
         while server.open_connections and time.monotonic() < end:

@@ -20,8 +20,8 @@ from evaluators.flows.requests import Ask
 from evaluators.flows.scheduler import Scheduler
 from evaluators.outcome import JudgeError, ParseFailure, Status
 from tests.evaluators.engines.judge.questions import YES, Verdict, about, origin, settings
-from tests.judge_server import JudgeServer, Said
-from tests.ledgers import FolderLedger
+from tests.support.judge_server import JudgeServer, Reply
+from tests.support.ledgers import FolderLedger
 from warehouse.ledger.open import open_ledger
 from warehouse.store import Warehouse
 
@@ -247,7 +247,10 @@ def test_no_more_calls_are_prepared_than_slots_before_the_first_outcome(
 def test_four_judges_at_once_record_all_that_is_billed(tmp_path: Path) -> None:
     """Nothing is asked but what is stored: neither by the first call nor by a check."""
     prices = {"usd_per_million_in": 1.0, "usd_per_million_out": 2.0}
-    with JudgeServer(lambda _: Said(content=YES, usage=(100, 20))) as server, ExitStack() as stack:
+    with (
+        JudgeServer(lambda _: Reply(content=YES, usage=(100, 20))) as server,
+        ExitStack() as stack,
+    ):
         judges = [
             stack.enter_context(
                 LedgerJudge(settings(server, **prices), FolderLedger(tmp_path, f"run {n}"))

@@ -11,10 +11,10 @@ from evaluators.engines.judge.ledger_judge import LedgerJudge
 from evaluators.flows.protocols import Engines
 from evaluators.scoring import score
 from tests.evaluators.engines.judge.questions import settings
-from tests.judge_server import JudgeServer, Said
-from tests.judges import values
-from tests.ledgers import FolderLedger
-from tests.samples import samples
+from tests.support.judge_server import JudgeServer, Reply
+from tests.support.ledgers import FolderLedger
+from tests.support.samples import samples
+from tests.support.scripted_judge import values
 
 RAW = build("byop", {"mode": "raw", "prompt_template": "Say true or false: {ACTUAL_OUTPUT}"})
 
@@ -41,7 +41,7 @@ def passes(server: JudgeServer) -> tuple[float | None, float | None]:
 def test_a_plain_reply_is_read_or_put_right_once(
     said: list[str], expected: tuple[float | None, float], calls: int
 ) -> None:
-    with JudgeServer([Said(content=text) for text in said]) as server:
+    with JudgeServer([Reply(content=text) for text in said]) as server:
         assert passes(server) == expected
         assert server.count == calls
         sent = server.requests

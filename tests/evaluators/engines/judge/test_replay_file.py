@@ -14,7 +14,7 @@ from evaluators.engines.judge.ledger_judge import LedgerJudge, ReplayJudge
 from evaluators.engines.judge.settings import JudgeCallBuilder, JudgeSettings
 from evaluators.outcome import JudgeError, ParseFailure
 from tests.evaluators.engines.judge.questions import YES, Verdict, about, origin
-from tests.ledgers import FolderLedger
+from tests.support.ledgers import FolderLedger
 
 if TYPE_CHECKING:
     from pathlib import Path

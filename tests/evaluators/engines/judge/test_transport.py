@@ -19,25 +19,25 @@ from tests.evaluators.engines.judge.questions import (
     put,
     settings,
 )
-from tests.judge_server import JudgeServer, Said
-from tests.ledgers import FolderLedger
-from tests.services import takes_minutes
+from tests.support.judge_server import JudgeServer, Reply
+from tests.support.ledgers import FolderLedger
+from tests.support.services import takes_minutes
 
-GOOD = Said(content=YES)
+GOOD = Reply(content=YES)
 HTML = b"<html><body>Bad gateway, please come back</body></html>"
 
 PASSING = {
-    "busy": Said(status=429, content="too many requests"),
-    "500": Said(status=500, content="oops"),
-    "502 page": Said(status=502, body=HTML, headers=PAGE),
-    "503": Said(status=503, content="overloaded"),
-    "529": Said(status=529, content="overloaded"),
-    "closed in mid-reply": Said(content=YES * 50, cut=True),
-    "200 with a page": Said(body=HTML, headers=PAGE),
-    "200 with a page that says it is JSON": Said(body=HTML),
-    "200 with other JSON": Said(body=b'{"message": "hello"}'),
-    "200 without choices": Said(body=b'{"id": "x", "choices": []}'),
-    "too slow": Said(content=YES, delay=30),
+    "busy": Reply(status=429, content="too many requests"),
+    "500": Reply(status=500, content="oops"),
+    "502 page": Reply(status=502, body=HTML, headers=PAGE),
+    "503": Reply(status=503, content="overloaded"),
+    "529": Reply(status=529, content="overloaded"),
+    "closed in mid-reply": Reply(content=YES * 50, cut=True),
+    "200 with a page": Reply(body=HTML, headers=PAGE),
+    "200 with a page that says it is JSON": Reply(body=HTML),
+    "200 with other JSON": Reply(body=b'{"message": "hello"}'),
+    "200 without choices": Reply(body=b'{"id": "x", "choices": []}'),
+    "too slow": Reply(content=YES, delay=30),
 }
 REASONS = {
     "busy": "rate_limit",
@@ -83,7 +83,7 @@ def test_what_does_not_pass_is_a_judge_error_that_is_asked_again_by_the_next_run
 
 
 def test_retry_after_is_honoured() -> None:
-    busy = Said(status=429, content="slow down", headers={"retry-after": "0.4"})
+    busy = Reply(status=429, content="slow down", headers={"retry-after": "0.4"})
     with JudgeServer([busy, GOOD]) as server:
         reply, _ = put(server)
         first, second = (at for at, _ in server.arrivals)
@@ -92,7 +92,7 @@ def test_retry_after_is_honoured() -> None:
 
 
 def test_a_wait_beyond_the_patience_is_not_begun() -> None:
-    busy = Said(status=429, content="slow down", headers={"retry-after": "86400"})
+    busy = Reply(status=429, content="slow down", headers={"retry-after": "86400"})
     with JudgeServer([busy]) as server:
         started = time.monotonic()
         reason, _ = put(server)
@@ -106,10 +106,10 @@ def test_a_busy_server_is_asked_less_at_once_until_it_is_not() -> None:
     under_way = 0
     with JudgeServer(latency=0.02, gate=8) as server:
 
-        def script(_: object) -> Said:
+        def script(_: object) -> Reply:
             nonlocal under_way
             under_way = max(under_way, server.under_way)
-            return GOOD if server.under_way <= 4 else Said(status=429, content="busy")
+            return GOOD if server.under_way <= 4 else Reply(status=429, content="busy")
 
         server.script = script
         ledger = FolderLedger()
@@ -144,9 +144,9 @@ def test_requests_are_spread_over_the_minute() -> None:
 
 
 def test_a_long_failure_of_one_question_leaves_the_others_alone() -> None:
-    def script(request: dict[str, Any]) -> Said:
+    def script(request: dict[str, Any]) -> Reply:
         bad = "\nbad\n" in request["messages"][1]["content"]
-        return Said(status=500, content="oops") if bad else GOOD
+        return Reply(status=500, content="oops") if bad else GOOD
 
     with JudgeServer(script) as server:
         plain = settings(server, max_attempts=2)

@@ -11,8 +11,8 @@ from evaluators.catalog import build
 from evaluators.flows.protocols import TokenLikelihood
 from evaluators.flows.requests import Likelihood
 from evaluators.outcome import Undefined
-from tests.golden_cases import golden
-from tests.models import only
+from tests.support.golden_cases import golden
+from tests.support.scripted_models import only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

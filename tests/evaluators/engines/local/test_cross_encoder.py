@@ -9,8 +9,8 @@ import pytest
 from evaluators.catalog import build
 from evaluators.flows.requests import Pair
 from evaluators.outcome import Undefined
-from tests.golden_cases import golden
-from tests.models import graded
+from tests.support.golden_cases import golden
+from tests.support.scripted_models import graded
 
 if TYPE_CHECKING:
     from collections.abc import Callable

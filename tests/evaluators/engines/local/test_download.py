@@ -20,7 +20,7 @@ from evaluators.flows.protocols import Engines
 from evaluators.engines.roles import Options
 from evaluators.engines.models import ModelSettings, build_models
 from evaluators.scoring import score
-from tests.samples import samples
+from tests.support.samples import samples
 
 told = []
 options = Options(progress=lambda *said: told.append(said))

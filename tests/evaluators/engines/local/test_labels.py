@@ -11,8 +11,8 @@ import pytest
 from evaluators.catalog import build
 from evaluators.errors import Unavailable
 from evaluators.flows.requests import Classify
-from tests.golden_cases import golden
-from tests.models import graded, only
+from tests.support.golden_cases import golden
+from tests.support.scripted_models import graded, only
 
 if TYPE_CHECKING:
     from collections.abc import Callable

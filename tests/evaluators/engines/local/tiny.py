@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tests.golden_cases import golden
+from tests.support.golden_cases import golden
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

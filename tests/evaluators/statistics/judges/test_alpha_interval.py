@@ -12,7 +12,7 @@ from evaluators.statistics.judges.krippendorff import (
     alpha_with_interval,
     krippendorff_alpha,
 )
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 REPEATS = 300
 

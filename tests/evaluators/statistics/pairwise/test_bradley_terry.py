@@ -16,7 +16,7 @@ from evaluators.statistics.pairwise.bradley_terry import fit_strengths, pseudo_s
 from evaluators.statistics.pairwise.existence import LOST_ALL
 from evaluators.statistics.pairwise.win_matrix import Comparisons, count_wins
 from tests.evaluators.statistics.pairwise.games import chances, games, play
-from tests.services import takes_minutes
+from tests.support.services import takes_minutes
 
 UNBOUNDED = (-np.inf, np.inf)
 

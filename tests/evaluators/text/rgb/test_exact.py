@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evaluators.text.rgb import exact
-from tests.golden_cases import golden
+from tests.support.golden_cases import golden
 
 
 @pytest.mark.parametrize(

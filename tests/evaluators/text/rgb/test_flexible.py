@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evaluators.text.rgb.flexible import NormalizedAnswer, find_detection, find_rejection, normalize
-from tests.golden_cases import golden
+from tests.support.golden_cases import golden
 
 
 @pytest.mark.parametrize(

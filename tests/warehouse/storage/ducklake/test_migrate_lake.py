@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests import lakes
-from tests.lakes import fresh
-from tests.services import takes_minutes
+from tests.support import lakes
+from tests.support.lakes import fresh
+from tests.support.services import takes_minutes
 from tests.warehouse.storage import test_migrate as on_file
 from warehouse.errors import SchemaMismatch
 from warehouse.schema import migrations

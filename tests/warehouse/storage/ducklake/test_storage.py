@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from tests.lakes import fresh, lake_at, told
-from tests.services import POSTGRES, takes_minutes
+from tests.support.lakes import fresh, lake_at, told
+from tests.support.services import POSTGRES, takes_minutes
 from tests.warehouse.conftest import ids, questions
 from warehouse.errors import WarehouseLocked, WarehouseUnreachable
 from warehouse.schema.ddl import check

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.lakes import fresh, told
-from tests.services import takes_minutes
+from tests.support.lakes import fresh, told
+from tests.support.services import takes_minutes
 from tests.warehouse.conftest import ids, questions
 from warehouse.maintenance.vacuum import maintenance_tasks
 from warehouse.store import Warehouse

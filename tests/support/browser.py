@@ -16,7 +16,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.services import REQUIRED
+from tests.support.services import REQUIRED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

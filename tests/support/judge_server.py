@@ -1,8 +1,9 @@
 """A real HTTP server on loopback that speaks the OpenAI protocol, and fails as it is told to.
 
 In a test: `with JudgeServer(script) as server`, where a script says what to answer to a request. As
-a process of its own: `python -m tests.judge_server --port 0 --latency 0.5`; it prints its port.
-Without a script, replies follow from prompt and schema alone (`tests.judge_replies`).
+a process of its own, which prints its port:
+`python -m tests.support.judge_server --port 0 --latency 0.5`. Without a script, replies follow from
+prompt and schema alone (`tests.support.replies_by_schema`).
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from tests.judge_replies import reply_to
-from tests.judge_said import Said, rendered
+from tests.support.replies_by_schema import reply_to
+from tests.support.scripted_reply import Reply, rendered
 
 if TYPE_CHECKING:
     import ssl
@@ -29,11 +30,11 @@ _TLS_HELLO = b"\x16"
 _NO_TLS = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
-def faithful(request: Mapping[str, Any]) -> Said:
+def faithful(request: Mapping[str, Any]) -> Reply:
     """A reply that follows from the messages alone, of the form that they ask for."""
     reply = json.dumps(reply_to(request["messages"]), ensure_ascii=False)
     tokens = sum(len(message["content"]) for message in request["messages"]) // 4
-    return Said(content=reply, usage=(tokens, len(reply) // 4))
+    return Reply(content=reply, usage=(tokens, len(reply) // 4))
 
 
 def vector(text: str, size: int = 16) -> list[float]:
@@ -58,7 +59,7 @@ class JudgeServer:
 
     def __init__(
         self,
-        script: Callable[[dict[str, Any]], Said] | list[Said] | None = None,
+        script: Callable[[dict[str, Any]], Reply] | list[Reply] | None = None,
         *,
         latency: float = 0.0,
         gate: int = 0,
@@ -192,14 +193,14 @@ class JudgeServer:
             self._writers.discard(writer)
             writer.close()
 
-    async def _answer(self, path: str, fields: dict[str, str], body: bytes) -> Said:
+    async def _answer(self, path: str, fields: dict[str, str], body: bytes) -> Reply:
         if path == "/asked":
-            return Said(body=json.dumps(self.arrivals).encode())
+            return Reply(body=json.dumps(self.arrivals).encode())
         request = json.loads(body)
         if path.endswith("/embeddings"):
             texts = [request["input"]] if isinstance(request["input"], str) else request["input"]
             data = [{"index": n, "embedding": vector(text)} for n, text in enumerate(texts)]
-            return Said(body=json.dumps({"object": "list", "model": "v", "data": data}).encode())
+            return Reply(body=json.dumps({"object": "list", "model": "v", "data": data}).encode())
         self.headers = fields
         self.under_way += 1
         self.most = max(self.most, self.under_way)
@@ -220,7 +221,7 @@ class JudgeServer:
                 await asyncio.wait_for(self._full.wait(), GATE_S)
         await self._free.wait()
 
-    def _what(self, request: dict[str, Any]) -> Said:
+    def _what(self, request: dict[str, Any]) -> Reply:
         shown = json.dumps(request["messages"], sort_keys=True).encode()
         self.arrivals.append((time.time(), hashlib.sha256(shown).hexdigest()))
         if not self._quiet:

@@ -9,11 +9,11 @@ from pathlib import Path
 import portalocker
 import pytest
 
-from tests.command import scoreline
-from tests.documents import commands
-from tests.services import REQUIRED
+from tests.support.command import scoreline
+from tests.support.documents import commands
+from tests.support.services import REQUIRED
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "handbook"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "handbook"
 # Names resolve to nothing and connections are refused: whatever calls out, fails.
 OFFLINE = {
     "http_proxy": "http://127.0.0.1:9",

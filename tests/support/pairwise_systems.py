@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tests.judge_server import Said
+from tests.support.judge_server import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,22 +40,22 @@ def shown(request: Mapping[str, Any]) -> dict[str, str]:
     return dict(BLOCK.findall(request["messages"][-1]["content"]))
 
 
-def said(better: str) -> Said:
-    return Said(content=json.dumps({"reasoning": "r", "better": better}), usage=(100, 10))
+def said(better: str) -> Reply:
+    return Reply(content=json.dumps({"reasoning": "r", "better": better}), usage=(100, 10))
 
 
-def honest(request: Mapping[str, Any]) -> Said:
+def honest(request: Mapping[str, Any]) -> Reply:
     """The answer that is worth more is better, in whichever order."""
     first, second = (worth(text) for text in shown(request).values())
     return said("tie" if first == second else "first" if first > second else "second")
 
 
-def broken(answer: str) -> Callable[[Mapping[str, Any]], Said]:
+def broken(answer: str) -> Callable[[Mapping[str, Any]], Reply]:
     """A judge that is down for whatever has this answer."""
 
-    def reply(request: Mapping[str, Any]) -> Said:
+    def reply(request: Mapping[str, Any]) -> Reply:
         if answer in shown(request).values():
-            return Said(status=400, content="no")
+            return Reply(status=400, content="no")
         return honest(request)
 
     return reply

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-_FOLDER = Path(__file__).parent / "golden"
+_FOLDER = Path(__file__).parents[1] / "golden"
 _DECOMPOSED = {"bleu-026", "cls-026", "rgb-cor-030", "tok-039"}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from evaluators.flows.protocols import Engines, TokenLikelihood
 from evaluators.scoring import score
-from tests.samples import Outcome, samples
+from tests.support.samples import Outcome, samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

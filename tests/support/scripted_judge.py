@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from evaluators.flows.protocols import Engines
 from evaluators.outcome import ParseFailure, Unscored
 from evaluators.scoring import score
-from tests.samples import samples
+from tests.support.samples import samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,7 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from tests.judge_said import Said
+from tests.support.scripted_reply import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,9 +82,9 @@ def reply(messages: list[dict[str, str]]) -> dict[str, Any]:
     return {"reasoning": "Both are named.", **made}
 
 
-def say(request: Mapping[str, Any]) -> Said:
+def say(request: Mapping[str, Any]) -> Reply:
     """The right reply as a server gives it."""
-    return Said(content=json.dumps(reply(request["messages"])))
+    return Reply(content=json.dumps(reply(request["messages"])))
 
 
 def _read(sentences: Mapping[str, str], question: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 
 from evaluators.catalog import build
 from evaluators.flows.protocols import TokenLikelihood
-from tests.models import Answers, graded
+from tests.support.scripted_models import Answers, graded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

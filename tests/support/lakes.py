@@ -9,8 +9,8 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from tests.contents import contents
-from tests.services import POSTGRES
+from tests.support.services import POSTGRES
+from tests.support.warehouse_contents import contents
 from warehouse.storage.connection import Settings
 from warehouse.storage.ducklake import session
 from warehouse.storage.ducklake.session import connect_catalog

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Reply:
     """What the server does with one request.
 
     Attributes:
@@ -41,7 +41,7 @@ class Said:
     usage: Any = (100, 20)
 
 
-def rendered(said: Said) -> bytes:
+def rendered(said: Reply) -> bytes:
     """The bytes of the answer; half of them where the connection is to be cut."""
     body = said.body if said.body is not None else json.dumps(_completion(said)).encode()
     length = {} if said.endless else {"content-length": str(len(body))}
@@ -51,7 +51,7 @@ def rendered(said: Said) -> bytes:
     return f"HTTP/1.1 {said.status} Said\r\n{head}\r\n".encode() + sent
 
 
-def _completion(said: Said) -> dict[str, Any]:
+def _completion(said: Reply) -> dict[str, Any]:
     if said.status != 200:
         return {"error": {"message": said.content or "no", "type": "error", "code": said.code}}
     message = {"role": "assistant", "content": said.content, "refusal": said.refusal}

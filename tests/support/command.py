@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 _ONE_AT_A_TIME = Lock()
 
 
@@ -93,7 +93,7 @@ def _environment(variables: dict[str, str]) -> dict[str, str]:
 def _server() -> subprocess.Popen[str]:
     """The process with everything loaded; it ends when nobody can ask it any more."""
     started = subprocess.Popen(
-        [sys.executable, "-m", "tests.forking"],
+        [sys.executable, "-m", "tests.support.forking"],
         cwd=ROOT,
         env=_environment({}),
         stdin=subprocess.PIPE,

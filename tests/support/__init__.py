@@ -1,0 +1,1 @@
+"""What tests share: servers, scripted models and judges, projects and services."""

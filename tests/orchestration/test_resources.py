@@ -14,24 +14,17 @@ from orchestration.config.judge.factory import LlmJudgeFactory
 from orchestration.config.resources import JudgeResource, WarehouseResource, build_resources
 from orchestration.definitions import build_definitions
 from scoreline.dagster import build_defs
-from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject
 from tests.services import takes_minutes
 from warehouse.storage.location import Lake
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from tests.judge_server import JudgeServer
 
 KEY = "sk-a-key-that-no-file-contains"
 VARIABLE = "HELP_DESK_JUDGE_KEY"
 PASSWORD = "a-password-that-nobody-sees"  # noqa: S105
-
-
-@pytest.fixture
-def server() -> Iterator[JudgeServer]:
-    with JudgeServer() as running:
-        yield running
 
 
 @pytest.fixture

@@ -140,7 +140,7 @@ class LlmJudgeFactory:
 
     def require_reachable(self) -> None:
         """Check the key, and that a server listens at the address; nothing is sent."""
-        from evaluators.engines.judge.reach import require_reachable
+        from evaluators.engines.judge.check import require_reachable
 
         require_reachable(self.settings)
 

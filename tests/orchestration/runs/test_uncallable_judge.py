@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from evaluators.engines.judge.check import require_reachable
 from evaluators.engines.judge.errors import JudgeUnreachable
-from evaluators.engines.judge.reach import require_reachable
 from evaluators.engines.judge.settings import JudgeSettings
 from tests.orchestration.asked_project import AskedProject
 

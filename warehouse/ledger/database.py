@@ -25,7 +25,7 @@ from warehouse.errors import (
     WarehouseTooNew,
     WarehouseUnreachable,
 )
-from warehouse.storage.file_system import network_file_system
+from warehouse.storage.file_system import network_file_system, special_file
 from warehouse.storage.location import Lake
 
 if TYPE_CHECKING:
@@ -306,6 +306,12 @@ def patiently(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 def _sqlite_engine(file: Path) -> Engine:
     _require_local_disk(file)
+    special = special_file(file)
+    if special is not None:
+        raise WarehouseError(
+            f"the ledger {str(file)!r} is {special}, expected a file: move it away; the next run "
+            "takes the replies from the tables of the warehouse, and asks only for what these lack"
+        )
     file.parent.mkdir(parents=True, exist_ok=True)
 
     def connect() -> sqlite3.Connection:

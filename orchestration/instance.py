@@ -17,7 +17,7 @@ from orchestration.errors import DamagedHistory, OrchestrationError
 from orchestration.leftovers import remove_leftovers
 from orchestration.runs.run_files import EVENTS, RUNS, SCHEDULES, describe_damage
 from warehouse.storage.file_lock import FileLock
-from warehouse.storage.file_system import plain_path, special_file
+from warehouse.storage.file_system import plain_path, special_file, why_unwritable
 from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def create_instance(project: Project) -> Path:
     for path in (folder, *folder.rglob("*.db")):
         if not os.access(path, os.W_OK):
             raise OrchestrationError(
-                f"cannot write to the Dagster instance: Permission denied: {str(path)!r}"
+                f"cannot write to the Dagster instance {str(path)!r}: {why_unwritable(path)}"
             )
     return folder
 

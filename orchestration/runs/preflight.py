@@ -21,6 +21,7 @@ from warehouse.errors import InputError
 from warehouse.formats.catalog import format_named
 from warehouse.formats.format import Source
 from warehouse.ingest.first_rows import find_problems
+from warehouse.storage.file_system import why_unwritable
 from warehouse.storage.location import Lake
 
 if TYPE_CHECKING:
@@ -120,7 +121,9 @@ def _require_writable(folder: Path) -> None:
             f"cannot create the folder {str(folder)!r}: {str(existing)!r} is a file"
         )
     if not os.access(existing, os.W_OK | os.X_OK):
-        raise OrchestrationError(f"cannot write to the folder {str(existing)!r}: permission denied")
+        raise OrchestrationError(
+            f"cannot write to the folder {str(existing)!r}: {why_unwritable(existing)}"
+        )
 
 
 def require_judge(project: Project, benchmarks: Sequence[str], options: RunOptions) -> None:

@@ -25,7 +25,7 @@ from warehouse.errors import (
     WarehouseTooNew,
     WarehouseUnreachable,
 )
-from warehouse.storage.file_system import network_file_system, special_file
+from warehouse.storage.file_system import network_file_system, special_file, why_unwritable
 from warehouse.storage.location import Lake
 
 if TYPE_CHECKING:
@@ -394,7 +394,8 @@ def _translate(error: DBAPIError, warehouse: Location, file: Path | None) -> War
     if code.startswith("SQLITE_BUSY"):
         return WarehouseLocked(f"{where} is being written by another process; waited {BUSY_S:g} s")
     if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
-        return WarehouseError(f"{where} cannot be written: permission denied ({cause})")
+        folder = (file or ledger_file(warehouse)).parent
+        return WarehouseError(f"{where} cannot be written: {why_unwritable(folder)} ({cause})")
     if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return WarehouseError(
             f"{where} is damaged ({cause}): restore it from a backup, or move it away; without it "

@@ -58,6 +58,16 @@ def special_file(path: Path) -> str | None:
     return next((name for is_kind, name in kinds if is_kind(mode)), "a device")
 
 
+def why_unwritable(path: Path) -> str:
+    """Return why an existing file or folder that refuses writes does so, and what to do."""
+    if os.statvfs(path).f_flag & os.ST_RDONLY:
+        return (
+            "the disk is read-only: mount it for writing, or name another folder in `warehouse` "
+            "and `publish`"
+        )
+    return "permission denied"
+
+
 def plain_path(path: Path) -> Path:
     """Return a path to the same file for libraries that use paths as URLs or patterns.
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import socket
 import sqlite3
+import subprocess
 from contextlib import chdir
 from typing import TYPE_CHECKING
 
@@ -15,9 +17,11 @@ from orchestration.cli.program import describe_error
 from orchestration.config.load import load_config
 from orchestration.instance import home
 from tests.orchestration.conftest import scoreline
+from warehouse.errors import WarehouseError
+from warehouse.ledger.database import LedgerDatabase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.orchestration.judged_project import JudgedProject
@@ -153,3 +157,34 @@ def test_a_ledger_that_is_not_a_file_is_named(
         ended = scoreline(priced.home, command, OPENAI_API_KEY="none")
         assert ended.code == 2, ended
         assert f"the ledger {str(file)!r} is {kind}, expected a file: move it away" in ended.err
+
+
+@pytest.fixture
+def read_only(own_project: Path, tmp_path: Path) -> Iterator[Path]:
+    """A project on a disk that is mounted read-only."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "tmpfs", disk], check=False)
+    if mounted.returncode:
+        pytest.skip("this user may not mount a disk")
+    try:
+        shutil.copytree(own_project, disk / "demo")
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        yield disk / "demo"
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_a_read_only_disk_is_named(read_only: Path) -> None:
+    for arguments in (["run", "--force"], ["dev", "--prepare"]):
+        ended = scoreline(read_only, *arguments)
+        assert ended.code == 2, ended
+        assert str(read_only) in ended.err
+        assert "the disk is read-only: mount it for writing" in ended.err
+    # What only reads works.
+    assert scoreline(read_only, "leaderboard").code == 0
+
+
+def test_a_ledger_on_a_read_only_disk_is_named(read_only: Path) -> None:
+    with pytest.raises(WarehouseError, match="cannot be written: the disk is read-only"):
+        LedgerDatabase(read_only / "warehouse.duckdb")

@@ -46,6 +46,13 @@ class JudgeFactory(Protocol):
     def skip_reason(self) -> str | None:
         """Return why the judge is optional and not called now; None if it is called."""
 
+    def require_reachable(self) -> None:
+        """Check that the judge can be called, as far as that can be known without paying.
+
+        Raises:
+            JudgeFailure: It cannot: a key is not set, or no server listens at its address.
+        """
+
     def live(self, ledger: JudgeLedger) -> AbstractContextManager[Judge]:
         """Return a judge that calls the model for every reply that the ledger lacks.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from orchestration import instance
 from orchestration.leftovers import find_leftovers, remove_leftovers
-from orchestration.runs.run_files import run_files, shrink_databases
+from orchestration.runs.run_files import describe_damage, run_files, shrink_databases
 from warehouse.maintenance import retention, vacuum
 from warehouse.storage.migrate import list_backups
 
@@ -145,7 +145,10 @@ def _runs(project: Project, days: float) -> Iterator[CleanupItem]:
         return
 
     def remove() -> None:
-        with DagsterInstance.from_config(str(folder)) as opened:
+        # Dagster opens the database of each run, which must not end the removal of others.
+        files = [each for each in run_files(folder, kept) if each.suffix == ".db"]
+        _unlink([each for each in files if describe_damage(each) is not None])
+        with instance.naming_damage(project), DagsterInstance.from_config(str(folder)) as opened:
             for run_id in found:
                 opened.delete_run(run_id)
         _unlink(run_files(folder, kept))

@@ -15,6 +15,7 @@ import dagster as dg
 
 from orchestration import interrupts
 from orchestration.instance import process_tags
+from warehouse.foreign_text import show_hidden
 from warehouse.storage.waiting import PREFIX
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _show_waiting(descriptor: int) -> None:
     with open(descriptor, encoding="utf-8", errors="replace") as lines:
         for line in lines:
             if line.startswith(PREFIX):
-                sys.stderr.write(line)
+                sys.stderr.write(show_hidden(line))
                 sys.stderr.flush()
 
 

@@ -8,14 +8,15 @@ import os
 import socket
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import yaml
 
+from calls.file_system import special_file, why_unwritable
 from orchestration.errors import DamagedHistory, OrchestrationError
 from orchestration.leftovers import remove_leftovers
-from orchestration.runs.run_files import EVENTS, RUNS
+from orchestration.runs.run_files import EVENTS, RUNS, SCHEDULES, describe_damage
 from warehouse.storage.file_lock import FileLock
 from warehouse.storage.file_system import plain_path
 from warehouse.storage.scratch import scratch_folder
@@ -119,13 +120,8 @@ def create_instance(project: Project) -> Path:
     for path in (folder, *folder.rglob("*.db")):
         if not os.access(path, os.W_OK):
             raise OrchestrationError(
-                f"cannot write to the Dagster instance: Permission denied: {str(path)!r}"
+                f"cannot write to the Dagster instance {str(path)!r}: {why_unwritable(path)}"
             )
-    for name in (RUNS, EVENTS):
-        file = folder / name
-        # An empty file is a database without tables for SQLite.
-        if file.is_file() and not file.stat().st_size:
-            raise _damaged(project, f"{str(file)!r} is empty")
     return folder
 
 
@@ -172,7 +168,16 @@ def naming_damage(project: Project) -> Iterator[None]:
 
     Raises:
         DamagedHistory: One of them is not, or no longer, what Dagster wrote.
+        OrchestrationError: The settings of the instance cannot be read.
     """
+    folder = home(project)
+    if _read_settings(folder).keys().isdisjoint(OWN_STORAGE):
+        found = (folder / name for name in (RUNS, EVENTS, SCHEDULES))
+        damage = next(
+            filter(None, (describe_damage(file) for file in found if file.exists())), None
+        )
+        if damage is not None:
+            raise _damaged(project, damage)
     try:
         yield
     except Exception as error:
@@ -192,6 +197,25 @@ def _damaged(project: Project, reason: str) -> DamagedHistory:
     )
 
 
+def _read_settings(folder: Path) -> dict[str, Any]:
+    """Return the settings of an instance; empty where there are none."""
+    file = folder / SETTINGS
+    hint = "correct it, or delete it: the next run writes it again"
+    special = special_file(file)
+    if special is not None:
+        raise OrchestrationError(f"{str(file)!r} is {special}, expected a file: {hint}")
+    if not file.exists():
+        return {}
+    try:
+        settings = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split())
+        raise OrchestrationError(f"{str(file)!r} is not YAML: {reason}; {hint}") from error
+    if not isinstance(settings, dict):
+        raise OrchestrationError(f"{str(file)!r} has no keys, expected settings of Dagster: {hint}")
+    return settings
+
+
 def _open(folder: Path) -> dg.DagsterInstance:
     """Open an instance; its databases stay open unless its settings name others."""
     from dagster import DagsterInstance
@@ -202,8 +226,7 @@ def _open(folder: Path) -> dg.DagsterInstance:
     # The materializations that a step reports for its partitions are stored together.
     os.environ.setdefault("DAGSTER_EVENT_BATCH_SIZE", str(storage.BATCH_SIZE))
     overrides = {}
-    settings = yaml.safe_load((folder / SETTINGS).read_text(encoding="utf-8")) or {}
-    if settings.keys().isdisjoint(OWN_STORAGE):
+    if _read_settings(folder).keys().isdisjoint(OWN_STORAGE) and storage.has_databases(folder):
         overrides["storage"] = {
             "custom": {
                 "module": storage.__name__,

@@ -104,6 +104,7 @@ async def answer_questions(
     force: bool = False,
     limit: int | None = None,
     progress: Callable[[int], None] | None = None,
+    before: Callable[[], None] | None = None,
     opened: Callable[[], Awaitable[object]] | None = None,
 ) -> AnsweredQuestions:
     """Ask for every answer that the ledger lacks, each distinct call once.
@@ -117,6 +118,7 @@ async def answer_questions(
         force: Whether to ask again what the ledger has.
         limit: How many questions, the first ones, may be asked; None for all.
         progress: Called with 1 for each finished call.
+        before: Called in a thread if an answer is missing, before anything else is done.
         opened: Awaited when the system can be asked, before it is.
 
     Raises:
@@ -124,7 +126,7 @@ async def answer_questions(
     """
     run = _Run(calls, ledger, check_fields, force=force, limit=limit, progress=progress)
     try:
-        missing = await run.open()
+        missing = await run.open(before)
         if opened is not None:
             await opened()
         return await run.answer(missing)
@@ -154,10 +156,14 @@ class _Run:
         self._is_known = False
         self._claimed = ClaimedCalls(ledger, calls.settings.concurrency, "answers")
 
-    async def open(self) -> list[tuple[_Job, StoredReply | None]]:
+    async def open(
+        self, before: Callable[[], None] | None
+    ) -> list[tuple[_Job, StoredReply | None]]:
         """Prepare the system, if calls are missing; return these."""
         missing = await asyncio.to_thread(self._missing_jobs)
         if missing:
+            if before is not None:
+                await asyncio.to_thread(before)
             await self._calls.client.open()
         return missing
 

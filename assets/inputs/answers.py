@@ -7,6 +7,8 @@ from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import metadata
 from assets.inputs.ask import AskingResult, ask_systems
+from assets.judging.budget import retry_request
+from assets.judging.step_judge import check_of_judge, judge_resources
 from assets.keys import (
     BACKFILL,
     INPUTS,
@@ -20,6 +22,7 @@ from assets.keys import (
 )
 from assets.metadata import add_partition_metadata
 from assets.project import NOT_ASKED_HERE, Project, asked_systems
+from evaluators.engines.judge.errors import JudgeUnreachable
 
 STEP = "ask"
 
@@ -50,7 +53,7 @@ def build_answers(project: Project) -> dg.AssetsDefinition | None:
         partitions_def=partitions_of(project),
         backfill_policy=BACKFILL,
         pool=SYSTEMS_POOL,
-        required_resource_keys={project.namespace.name(WAREHOUSE)},
+        required_resource_keys={project.namespace.name(WAREHOUSE), *judge_resources(project)},
     )
     def ask(
         context: dg.AssetExecutionContext, config: StageConfig
@@ -64,15 +67,22 @@ def build_answers(project: Project) -> dg.AssetsDefinition | None:
             for benchmark in context.partition_keys
         ]
         pairs = [pair for pair in wanted if pair[0] in project.benchmarks[pair[1]].systems]
-        results = ask_systems(
-            warehouse_of(context, project),
-            [(benchmark, project.systems[name]) for name, benchmark in pairs],
-            {name: benchmark.repeats for name, benchmark in project.benchmarks.items()},
-            run_id=context.run.run_id,
-            force=config.force,
-            limit=config.limit,
-            progress=project.show_answers,
-        )
+        try:
+            results = ask_systems(
+                warehouse_of(context, project),
+                [(benchmark, project.systems[name]) for name, benchmark in pairs],
+                {name: benchmark.repeats for name, benchmark in project.benchmarks.items()},
+                run_id=context.run.run_id,
+                force=config.force,
+                limit=config.limit,
+                progress=project.show_answers,
+                before=check_of_judge(context, project, [benchmark for _, benchmark in pairs]),
+            )
+        except JudgeUnreachable as error:
+            retry = retry_request(context.run.tags, context.retry_number)
+            if retry is None:
+                raise
+            raise retry from error
         added: dict[tuple[dg.AssetKey, str], Mapping[str, RawMetadataValue]] = {
             (selected[name], benchmark): NOT_ASKED_HERE for name, benchmark in wanted
         }

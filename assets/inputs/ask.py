@@ -59,6 +59,7 @@ def ask_systems(
     force: bool = False,
     limit: int | None = None,
     progress: Callable[[int], None] | None = None,
+    before: Callable[[], None] | None = None,
 ) -> list[AskingResult]:
     """Ask systems, all at the same time, and store their answers in the warehouse.
 
@@ -70,6 +71,8 @@ def ask_systems(
         force: Whether to ask again for answers that are there.
         limit: How many questions of each benchmark are asked; None for all.
         progress: Called with 1 for each finished call.
+        before: Called before a system is asked for an answer that the ledger lacks; what it raises
+            ends the run.
 
     Returns:
         The result of each pair.
@@ -117,6 +120,7 @@ def ask_systems(
                         force=force,
                         limit=limit,
                         progress=progress,
+                        before=before,
                         opened=opened,
                     )
                     opened = None

@@ -1,18 +1,17 @@
 """The assets `judgments/<evaluator>`: one for each evaluator that needs a judge."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import dagster as dg
 from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import metadata
-from assets.engines import JudgeFactory, RunEngines
+from assets.engines import RunEngines
 from assets.judging.budget import engines_within_budget, retry_request
 from assets.judging.call_judge import JudgingResult, call_judge
+from assets.judging.step_judge import judge_resources, with_judge_of
 from assets.keys import (
     BACKFILL,
-    JUDGE,
     JUDGE_POOL,
     PREDICTIONS,
     QUESTIONS,
@@ -56,10 +55,6 @@ def build_judgments(project: Project) -> dg.AssetsDefinition | None:
         for name in names
     ]
 
-    resource_keys = {project.namespace.name(WAREHOUSE)}
-    if project.engines.judge_factory is not None:
-        resource_keys.add(project.namespace.name(JUDGE))
-
     @dg.multi_asset(
         name=project.namespace.name(STEP),
         specs=specs,
@@ -67,7 +62,7 @@ def build_judgments(project: Project) -> dg.AssetsDefinition | None:
         partitions_def=partitions_of(project),
         backfill_policy=BACKFILL,
         pool=JUDGE_POOL,
-        required_resource_keys=resource_keys,
+        required_resource_keys={project.namespace.name(WAREHOUSE), *judge_resources(project)},
     )
     def judge(
         context: dg.AssetExecutionContext, config: StageConfig
@@ -75,7 +70,7 @@ def build_judgments(project: Project) -> dg.AssetsDefinition | None:
         """Make the judge calls that the selected evaluators need and the ledger lacks."""
         warehouse = warehouse_of(context, project)
         selected = {key.path[-1]: key for key in context.selected_asset_keys}
-        asked = _with_judge_of(context, project)
+        asked = with_judge_of(context, project)
         engines, no_judge = engines_within_budget(asked, warehouse, context.run.tags)
         if no_judge is not None:
             context.log.warning(no_judge)
@@ -130,24 +125,6 @@ def _sources(
     predictions = project.namespace.key(PREDICTIONS)
     keys = {name: [(predictions, name)] for name in KEYS}
     return {**keys, "digest": metadata.sample_sources(project, read)}
-
-
-def _with_judge_of(context: dg.AssetExecutionContext, project: Project) -> Project:
-    """Return the project with the judge of the step's resources.
-
-    Raises:
-        ValueError: The scores, which rest on the judge of the project, would not find its replies.
-    """
-    configured = project.engines.judge_factory
-    if configured is None:
-        return project
-    judge: JudgeFactory = getattr(context.resources, project.namespace.name(JUDGE))
-    if judge.identity != configured.identity:
-        raise ValueError(
-            "the resource `judge` has another model or other parameters than scoreline.yaml, which "
-            "signatures of scores contain: change them there"
-        )
-    return replace(project, engines=replace(project.engines, judge_factory=judge))
 
 
 def _partition_metadata(result: JudgingResult) -> Mapping[str, RawMetadataValue]:

@@ -18,6 +18,7 @@ import tenacity
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
+from calls.file_system import network_file_system, special_file, why_unwritable
 from calls.ledger.errors import (
     LedgerError,
     LedgerFull,
@@ -25,7 +26,6 @@ from calls.ledger.errors import (
     LedgerTooNew,
     LedgerUnreachable,
 )
-from calls.ledger.local_disk import network_file_system
 from calls.ledger.location import LedgerSchema
 from calls.ledger.versions import TABLES, UPGRADES, VERSION
 
@@ -247,6 +247,12 @@ def patiently(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 def _sqlite_engine(file: Path) -> Engine:
     _require_local_disk(file)
+    special = special_file(file)
+    if special is not None:
+        raise LedgerError(
+            f"the ledger {str(file)!r} is {special}, expected a file: move it away; the next run "
+            "takes the replies from the tables of the warehouse, and asks only for what these lack"
+        )
     file.parent.mkdir(parents=True, exist_ok=True)
 
     def connect() -> sqlite3.Connection:
@@ -328,7 +334,8 @@ def _translate(error: DBAPIError, location: LedgerLocation) -> LedgerError:
     if code.startswith("SQLITE_BUSY"):
         return LedgerLocked(f"{where} is being written by another process; waited {BUSY_S:g} s")
     if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
-        return LedgerError(f"{where} cannot be written: permission denied ({cause})")
+        reason = why_unwritable(location.path.parent)
+        return LedgerError(f"{where} cannot be written: {reason} ({cause})")
     if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return LedgerError(
             f"{where} is damaged ({cause}): restore it from a backup, or move it away; without it "

@@ -18,6 +18,7 @@ from orchestration.cli import commands
 from orchestration.cli.closed_pipes import ReaderGone
 from orchestration.cli.output import echo
 from orchestration.errors import Cancelled, ChecksFailed, OrchestrationError, describe_resource
+from orchestration.log_lines import escape_log_lines
 from warehouse.foreign_text import show_hidden
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Program(click.Group):
             ctx.exit(0)
         except Exception as error:  # noqa: BLE001 - the outermost frame
             if ctx.meta.get("scoreline.debug"):
-                traceback.print_exception(error)
+                echo("".join(traceback.format_exception(error)).rstrip("\n"), err=True)
             if interrupts.received_signal() is not None:
                 # Libraries turn the interruption into errors of their own.
                 self._end_cancelled(ctx, error)
@@ -144,3 +145,4 @@ def program() -> None:
     A project is a folder with a scoreline.yaml. `run` reads questions and predictions, scores
     them metric by metric, and publishes leaderboards; the other commands show and export them.
     """
+    escape_log_lines()

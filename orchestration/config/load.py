@@ -16,6 +16,7 @@ from assets.project import (
     Benchmark,
     Project,
 )
+from calls.file_system import special_file
 from evaluators.catalog import catalogue, families
 from evaluators.errors import EvaluatorError
 from evaluators.kinds.own import installed, load
@@ -34,7 +35,6 @@ from orchestration.runs.progress import show_answers
 from warehouse.errors import WarehouseError
 from warehouse.formats.catalog import formats
 from warehouse.formats.query import Query, locate_database
-from warehouse.storage.file_system import special_file
 from warehouse.storage.location import Location, location_from_config
 
 if TYPE_CHECKING:

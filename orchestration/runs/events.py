@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from orchestration.log_lines import VisibleFormatter
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -110,7 +112,9 @@ def event_logger(
         logger = logging.Logger(LOGGER, level=logging.DEBUG)  # noqa: LOG001
         logger.addHandler(_EventHandler(receive))
         if verbose:
-            logger.addHandler(logging.StreamHandler())
+            handler = logging.StreamHandler()
+            handler.setFormatter(VisibleFormatter())
+            logger.addHandler(handler)
         return logger
 
     return dg.LoggerDefinition(create, description="Records the events of the run.")

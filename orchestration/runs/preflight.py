@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from assets.fingerprints.input_files import KINDS, input_files
 from assets.project import is_judged
+from calls.file_system import why_unwritable
 from calls.prices import Prices
 from evaluators.engines.judge.errors import BadJudgeSettings
 from evaluators.engines.judge.litellm_call import missing_key
@@ -121,7 +122,9 @@ def _require_writable(folder: Path) -> None:
             f"cannot create the folder {str(folder)!r}: {str(existing)!r} is a file"
         )
     if not os.access(existing, os.W_OK | os.X_OK):
-        raise OrchestrationError(f"cannot write to the folder {str(existing)!r}: permission denied")
+        raise OrchestrationError(
+            f"cannot write to the folder {str(existing)!r}: {why_unwritable(existing)}"
+        )
 
 
 def require_judge(project: Project, benchmarks: Sequence[str], options: RunOptions) -> None:

@@ -8,6 +8,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from warehouse.foreign_text import show_hidden_line
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -71,8 +73,8 @@ class Progress:
         self.finished += 1
 
     def describe(self, text: str) -> None:
-        """Say what the run is doing."""
-        self.text = text
+        """Say what the run is doing; names of models come from outside."""
+        self.text = show_hidden_line(text)
 
     def _describe_scoring(self) -> None:
         at = min(len(self._scored) + 1, self._evaluators)
@@ -100,7 +102,7 @@ class ProgressBar(Progress):
     def describe(self, text: str) -> None:
         """Say what the run is doing."""
         super().describe(text)
-        self.bars.update(self.task, description=text)
+        self.bars.update(self.task, description=self.text)
 
 
 # Models are created before the progress, so they find it here.

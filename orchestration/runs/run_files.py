@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from calls.file_system import special_file
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -20,6 +22,8 @@ EVENTS = "history/runs/index.db"
 SCHEDULES = "schedules/schedules.db"
 """The databases, in the folder of an instance, as Dagster names them."""
 
+_HEADER: Final = b"SQLite format 3\0"
+
 OUTDATED_CHECKS = """
 DELETE FROM asset_check_executions
 WHERE run_id NOT IN (SELECT value FROM json_each(?))
@@ -29,6 +33,22 @@ WHERE run_id NOT IN (SELECT value FROM json_each(?))
 
 BUSY_S = 5.0
 """How long to wait for a process that uses a database."""
+
+
+def describe_damage(file: Path) -> str | None:
+    """Return what an existing database is instead of a file that SQLite wrote; null if it is one.
+
+    Only its first bytes are read; opening a FIFO would wait.
+    """
+    special = special_file(file)
+    if special is not None:
+        return f"{str(file)!r} is {special}, expected a file"
+    with file.open("rb") as opened:
+        header = opened.read(len(_HEADER))
+    if not header:
+        # SQLite takes it for a database without tables.
+        return f"{str(file)!r} is empty"
+    return None if header == _HEADER else f"{str(file)!r} is not a database"
 
 
 def run_files(folder: Path, kept: Collection[str]) -> list[Path]:

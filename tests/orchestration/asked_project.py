@@ -90,10 +90,10 @@ class AskedProject:
             config["judge"] = self.judge
         (self.home / "scoreline.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
 
-    def scoreline(self, *arguments: str) -> Ended:
+    def scoreline(self, *arguments: str, **variables: str) -> Ended:
         """Run a command in the folder, after writing the files."""
         self.write()
-        return scoreline(self.home, *arguments)
+        return scoreline(self.home, *arguments, **variables)
 
     def asked(self) -> Counter[str]:
         """Return how often each function was asked each question since the last call."""

@@ -9,9 +9,12 @@ import pytest
 
 from orchestration import starter
 from tests.orchestration.interface_browser import browser
+from tests.orchestration.judged_project import PRICES, JudgedProject
 from tests.support.command import Ended, scoreline
+from tests.support.judge_server import JudgeServer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -41,3 +44,19 @@ def done_project(_once: tuple[Path, Ended]) -> Path:
 def own_project(_once: tuple[Path, Ended], tmp_path: Path) -> Path:
     """A copy of the starter project after its first run, to be changed at will."""
     return shutil.copytree(_once[0], tmp_path / "demo")
+
+
+@pytest.fixture
+def server() -> Iterator[JudgeServer]:
+    """A judge that gives replies of the right form."""
+    with JudgeServer() as running:
+        yield running
+
+
+@pytest.fixture
+def priced(tmp_path: Path, server: JudgeServer) -> JudgedProject:
+    """A project with one judged evaluator, whose calls have a price."""
+    judge = {"model": "openai/judge", "api_base": server.url, "max_attempts": 1, **PRICES}
+    project = JudgedProject(tmp_path / "home", judge, evaluators=["context_relevancy"])
+    project.write()
+    return project

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from click.testing import CliRunner
 
+from orchestration.cli.program import program
 from orchestration.config import load
 from orchestration.runs import RunOptions
 from orchestration.runs.progress import Progress
@@ -17,6 +19,8 @@ from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from click.testing import Result
 
     from assets.project import Project
     from orchestration.runs.events import RunRecord
@@ -30,6 +34,7 @@ QUESTIONS = [
     for number in range(4)
 ]
 SYSTEMS = ("plain", "wordy")
+PRICES = {"usd_per_million_in": 1.0, "usd_per_million_out": 2.0}
 
 
 def predictions(system: str) -> list[dict[str, Any]]:
@@ -106,6 +111,12 @@ class JudgedProject:
         project = self.project()
         furnish(project)
         return evaluate(project, RunOptions(**choices), Progress(), verbose=False)
+
+    def scoreline(self, *arguments: str) -> Result:
+        """The result of a command, in this process, on the files as they are."""
+        result = CliRunner().invoke(program, [*arguments, "--config", str(self.config)])
+        assert "Traceback" not in result.output
+        return result
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The result of a query on the warehouse."""

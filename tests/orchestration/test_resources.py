@@ -21,17 +21,11 @@ from warehouse.storage.location import Lake
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from tests.support.judge_server import JudgeServer
 
 KEY = "sk-a-key-that-no-file-contains"
 VARIABLE = "HELP_DESK_JUDGE_KEY"
 PASSWORD = "a-password-that-nobody-sees"  # noqa: S105
-
-
-@pytest.fixture
-def server() -> Iterator[JudgeServer]:
-    with JudgeServer() as running:
-        yield running
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ NAMES = [
     "back\\slash",
     "b\\s[x]?*",
     "[br]ackets",
-    '"double"',
+    """:c'd"e""",
     "'single'",
     "a&b=c;d#e",
     "{system}",
@@ -45,18 +45,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 @takes_minutes
 @pytest.mark.filterwarnings("ignore:The ``noload``")
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            each,
-            marks=pytest.mark.xfail(
-                "'" in each, reason="MLflow writes the current folder into SQL as it is"
-            ),
-        )
-        for each in NAMES
-    ],
-)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_project_works_in_a_folder_of_any_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

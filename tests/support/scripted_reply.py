@@ -48,7 +48,7 @@ def rendered(said: Reply) -> bytes:
     headers = {"content-type": "application/json", **length, **said.headers}
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     sent = body[: len(body) // 2] if said.cut else body
-    return f"HTTP/1.1 {said.status} Said\r\n{head}\r\n".encode() + sent
+    return f"HTTP/1.1 {said.status} Reply\r\n{head}\r\n".encode() + sent
 
 
 def _completion(said: Reply) -> dict[str, Any]:

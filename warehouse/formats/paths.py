@@ -9,8 +9,8 @@ import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from calls.file_system import special_file
 from warehouse.errors import InputError, Problem, suggest_name
-from warehouse.storage.file_system import special_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import duckdb
 
+from calls.file_system import special_file
 from warehouse.errors import (
     NoSpace,
     WarehouseDamaged,
@@ -26,7 +27,6 @@ from warehouse.errors import (
 from warehouse.schema.ddl import create_tables
 from warehouse.storage.connect import connect, log_settings
 from warehouse.storage.connection_pool import STORAGE_VERSION, pooled_connection
-from warehouse.storage.file_system import special_file
 from warehouse.storage.memory import default_memory_limit, thread_count
 from warehouse.storage.scratch import MEMORY
 from warehouse.storage.waiting import Waiting

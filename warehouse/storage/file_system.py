@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -24,21 +23,6 @@ def cache_folder() -> Path:
 
 PLAIN: Final = re.compile(r"[\w .+@,=~-]*|/")
 """Parts of paths that mean the same in a URL and in a pattern of `glob`."""
-
-
-def special_file(path: Path) -> str | None:
-    """Return what a path is that is not an ordinary file, for messages; null if it is none.
-
-    Reading a FIFO would wait until another program writes to it.
-    """
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return None
-    kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"))
-    if stat.S_ISREG(mode):
-        return None
-    return next((name for is_kind, name in kinds if is_kind(mode)), "a device")
 
 
 def plain_path(path: Path) -> Path:

@@ -22,7 +22,7 @@ from uuid import uuid4
 import portalocker
 from portalocker import LockFlags
 
-from calls.ledger.local_disk import network_file_system
+from calls.file_system import network_file_system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from assets.publishing.exports.errors import ExportFailed, missing_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from mlflow import MlflowClient
     from mlflow.entities import Metric, Param
@@ -25,6 +25,9 @@ EXPORT: Final = "scoreline.export"
 
 FIGURES: Final = ("ci_low", "ci_high", "coverage", "n_scored", "rank")
 """The columns of the leaderboard that become metrics beside the mean."""
+
+ARTIFACTS: Final = "mlruns"
+"""The folder for artifacts that MLflow chooses, in the current folder."""
 
 MOST_METRICS: Final = 1_000
 MOST_PARAMS: Final = 100
@@ -69,7 +72,9 @@ def log_runs(snapshot: OpenSnapshot, benchmark: str, folder: Path | None) -> lis
     for row in snapshot.fetch(_ROWS, {"benchmark": benchmark}).iter_rows(named=True):
         systems.setdefault(row["system"], []).append(row)
     try:
-        client = MlflowClient(None if folder is None else _store(folder.absolute() / FILE))
+        store = os.environ[TRACKING_URI] if folder is None else _store(folder.absolute() / FILE)
+        _prepare(store)
+        client = MlflowClient(store)
         experiment = _experiment(client, f"scoreline/{benchmark}")
         return [
             _log_system(client, experiment, benchmark, system, rows)
@@ -85,6 +90,19 @@ def _store(file: Path) -> str:
     from warehouse.storage.file_system import plain_path
 
     return f"sqlite:///{plain_path(file)}"
+
+
+def _prepare(store: str) -> None:
+    """Create the tables of a database, and the experiment that MLflow expects in it.
+
+    MLflow writes the current folder into SQL as it is, which fails with quotes in its path. As a
+    URL it has none.
+    """
+    from mlflow.store.db.db_types import DATABASE_ENGINES
+    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+
+    if store.partition(":")[0].partition("+")[0] in DATABASE_ENGINES:
+        SqlAlchemyStore(store, Path(ARTIFACTS).absolute().as_uri())
 
 
 def _experiment(client: MlflowClient, name: str) -> str:

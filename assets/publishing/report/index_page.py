@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -96,7 +97,7 @@ def index_card(data: BenchmarkData, changes: Mapping[str, str] | None = None) ->
     return {
         **change_card(data, changes),
         "name": data.benchmark,
-        "address": f"report/{data.folder}/index.html",
+        "address": f"report/{quote(data.folder)}/index.html",
         "published_at": data.published_at,
         "totals": data.totals,
         "metric": metric_title(leading[0]).split(".", 1) if leading else None,

@@ -47,8 +47,8 @@ def import_(file: Path, settings: Settings) -> None:
 
     import polars as pl
 
+    from calls.file_system import special_file
     from orchestration.errors import OrchestrationError
-    from warehouse.storage.file_system import special_file
 
     kind = special_file(file)
     if kind is not None:

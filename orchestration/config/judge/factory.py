@@ -138,6 +138,12 @@ class LlmJudgeFactory:
 
         return skip_reason(self.settings)
 
+    def require_reachable(self) -> None:
+        """Check the key, and that a server listens at the address; nothing is sent."""
+        from evaluators.engines.judge.check import require_reachable
+
+        require_reachable(self.settings)
+
     @contextmanager
     def live(
         self,
@@ -214,6 +220,11 @@ class PanelFactory:
         A score by fewer members would not be that of the panel.
         """
         return next(filter(None, (each.skip_reason() for each in self.members)), None)
+
+    def require_reachable(self) -> None:
+        """Check the members that are certainly called; escalation may not call the others."""
+        for each in self.members[: 2 if self.panel.escalate else None]:
+            each.require_reachable()
 
     @contextmanager
     def live(self, ledger: Ledger) -> Iterator[JudgeEngine]:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import base64
 import json
 import re
+import time
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
+from rich.progress import Progress as Bars
 
 from orchestration.cli import output
 from orchestration.cli.program import program
-from tests.orchestration.conftest import Ended
+from orchestration.runs import progress
+from tests.orchestration.conftest import Ended, scoreline
 from warehouse.foreign_text import HIDDEN, show_hidden_isolated
 
 if TYPE_CHECKING:
@@ -177,6 +180,50 @@ def test_an_unknown_question_with_a_twin(project: Path, tmp_path: Path) -> None:
     ended = run(tmp_path, "run")
     assert ended.code == 2
     assert r"did you mean 'q1'? 'q1\u200b' and 'q1' differ only in case" in ended.err
+
+
+SPEAKING = """
+import sys
+
+def answer(question):
+    print("standard\\u202e output")
+    print("standard\\u200b error", file=sys.stderr)
+    return "yes"
+"""
+
+
+def test_log_lines_of_systems(tmp_path: Path) -> None:
+    (tmp_path / "speaking.py").write_text(SPEAKING, encoding="utf-8")
+    row = {"question_id": "q", "question": "Is it?", "expected_label": "yes"}
+    (tmp_path / "questions.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    benchmark = "{questions: questions.jsonl, systems: [north], evaluators: [classification]}"
+    (tmp_path / "scoreline.yaml").write_text(
+        f"systems: {{north: {{python: 'speaking.py:answer'}}}}\nbenchmarks: {{b: {benchmark}}}\n",
+        encoding="utf-8",
+    )
+    ended = scoreline(tmp_path, "run")
+    assert ended.code == 0, ended.err
+    assert "standard\\u202e output" in ended.err
+    assert "standard\\u200b error" in ended.err
+    assert not HIDDEN.findall(ended.err)
+
+
+def test_progress(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "INTERVAL_S", 0.01)
+    with progress.show_progress(quiet=False, lines=True) as shown:
+        progress.show_model_progress("a\u202emodel\n", 1, 2)
+        time.sleep(0.1)
+    assert "a\\u202emodel\\n: 1 of 2" in capfd.readouterr().err
+    bar = progress.ProgressBar(Bars(disable=True))
+    bar.describe("a\u202emodel")
+    assert [each.description for each in bar.bars.tasks] == ["a\\u202emodel"]
+    assert shown.text == "a\\u202emodel\\n: 1 of 2"
+
+
+def test_tracebacks(project: Path) -> None:
+    ended = scoreline(project, "--debug", "compare", REVERSED, "nobody\u202e")
+    assert "Traceback" in ended.err
+    assert not HIDDEN.findall(ended.err)
 
 
 def test_commands_write_by_one_function() -> None:

@@ -7,16 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.testing import CliRunner
 
 from calls.budget import format_usd
-from orchestration.cli.program import program
 from tests.orchestration.judged_project import JudgedProject
 from tests.support.judge_server import JudgeServer, Reply, faithful
 from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from click.testing import Result
@@ -25,12 +22,6 @@ KEY = "sk-secret-of-the-command"
 SAMPLES = 8
 QUESTIONS = SAMPLES // 2  # both systems retrieve the same passages
 PRICES = {"usd_per_million_in": 1.0, "usd_per_million_out": 2.0}
-
-
-@pytest.fixture
-def server() -> Iterator[JudgeServer]:
-    with JudgeServer() as running:
-        yield running
 
 
 @pytest.fixture
@@ -49,9 +40,8 @@ def project(tmp_path: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 
 
 def scoreline(project: JudgedProject, *arguments: str) -> Result:
-    result = CliRunner().invoke(program, [*arguments, "--config", str(project.config)])
+    result = project.scoreline(*arguments)
     assert KEY not in result.output
-    assert "Traceback" not in result.output
     return result
 
 

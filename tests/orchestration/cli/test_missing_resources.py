@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import socket
 import sqlite3
+import subprocess
 from contextlib import chdir
 from typing import TYPE_CHECKING
 
 import pytest
+from warehouse.ledger.database import LedgerDatabase
 
 from orchestration.cli.program import describe_error
 from orchestration.config.load import load_config
 from orchestration.instance import home
 from tests.orchestration.conftest import scoreline
+from warehouse.errors import WarehouseError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from tests.orchestration.judged_project import JudgedProject
 
 
 @pytest.mark.parametrize(
@@ -68,13 +74,17 @@ SPECIAL: dict[str, Callable[[Path], None]] = {
         "data/predictions_reader.jsonl",
         "scoreline.yaml",
         ".scoreline/warehouse.duckdb",
+        ".scoreline/dagster/dagster.yaml",
+        ".scoreline/dagster/history/runs.db",
+        ".scoreline/dagster/history/runs/index.db",
+        ".scoreline/dagster/schedules/schedules.db",
     ],
 )
 def test_what_is_not_a_file_is_named(own_project: Path, kind: str, name: str) -> None:
     file = own_project / name
     file.unlink()
     SPECIAL[kind](file)
-    ended = scoreline(own_project, "run")
+    ended = scoreline(own_project, "run", "--force")
     assert ended.code == 2, ended.err
     assert kind in ended.err
     assert file.name in ended.err
@@ -88,16 +98,93 @@ def test_labels_are_not_read_from_a_fifo(own_project: Path) -> None:
     assert (ended.code, "is a FIFO" in ended.err) == (2, True), ended.err
 
 
-@pytest.mark.parametrize("name", ["history/runs.db", "history/runs/index.db"])
+@pytest.mark.parametrize(
+    "name", ["history/runs.db", "history/runs/index.db", "schedules/schedules.db"]
+)
 @pytest.mark.parametrize("content", [b"", b"garbage" * 10_000])
+@pytest.mark.parametrize(
+    "arguments",
+    [["run", "--force"], ["clean", "--older-than", "0", "--yes"], ["dev", "--prepare"]],
+    ids=lambda arguments: arguments[0],
+)
 def test_damaged_databases_of_dagster_are_named(
-    own_project: Path, name: str, content: bytes
+    own_project: Path, name: str, content: bytes, arguments: list[str]
 ) -> None:
     folder = home(load_config(own_project / "scoreline.yaml").project)
     (folder / name).write_bytes(content)
     for ending in ("-wal", "-shm"):
         (folder / f"{name}{ending}").unlink(missing_ok=True)
-    ended = scoreline(own_project, "run", "--force")
+    ended = scoreline(own_project, *arguments)
     assert ended.code == 2, ended.err
     assert f"the history of runs in {str(folder)!r} is damaged" in ended.err
     assert "Delete this folder and run again" in ended.err
+
+
+@pytest.mark.parametrize("content", [b"garbage", b"[", b"\xff\xfe"])
+def test_unreadable_settings_of_dagster_are_named(own_project: Path, content: bytes) -> None:
+    file = home(load_config(own_project / "scoreline.yaml").project) / "dagster.yaml"
+    file.write_bytes(content)
+    ended = scoreline(own_project, "run", "--force")
+    assert ended.code == 2, ended.err
+    assert repr(str(file)) in ended.messages
+    assert "correct it, or delete it: the next run writes it again" in ended.messages
+    file.unlink()
+    assert scoreline(own_project, "run", "--force").code == 0
+
+
+@pytest.mark.parametrize("damage", [lambda file: file.write_bytes(b"garbage" * 99), os.mkfifo])
+def test_a_run_with_a_damaged_database_is_removed(
+    own_project: Path, damage: Callable[[Path], object]
+) -> None:
+    runs = own_project / ".scoreline" / "dagster" / "history" / "runs"
+    (file,) = (each for each in runs.glob("*.db") if each.stem != "index")
+    file.unlink()
+    damage(file)
+    ended = scoreline(own_project, "clean", "runs", "--older-than", "0", "--yes")
+    assert (ended.code, "removed runs: 1 runs" in ended.out) == (0, True), ended
+    assert [each.name for each in runs.glob("*.db")] == ["index.db"]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("kind", SPECIAL)
+def test_a_ledger_that_is_not_a_file_is_named(
+    priced: JudgedProject, kind: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "home" / ".scoreline" / "warehouse.duckdb.ledger"
+    file.parent.mkdir()
+    SPECIAL[kind](file)
+    for command in ("run", "doctor"):
+        ended = scoreline(priced.home, command, OPENAI_API_KEY="none")
+        assert ended.code == 2, ended
+        assert f"the ledger {str(file)!r} is {kind}, expected a file: move it away" in ended.err
+
+
+@pytest.fixture
+def read_only(own_project: Path, tmp_path: Path) -> Iterator[Path]:
+    """A project on a disk that is mounted read-only."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "tmpfs", disk], check=False)
+    if mounted.returncode:
+        pytest.skip("this user may not mount a disk")
+    try:
+        shutil.copytree(own_project, disk / "demo")
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        yield disk / "demo"
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_a_read_only_disk_is_named(read_only: Path) -> None:
+    for arguments in (["run", "--force"], ["dev", "--prepare"]):
+        ended = scoreline(read_only, *arguments)
+        assert ended.code == 2, ended
+        assert str(read_only) in ended.err
+        assert "the disk is read-only: mount it for writing" in ended.err
+    # What only reads works.
+    assert scoreline(read_only, "leaderboard").code == 0
+
+
+def test_a_ledger_on_a_read_only_disk_is_named(read_only: Path) -> None:
+    with pytest.raises(WarehouseError, match="cannot be written: the disk is read-only"):
+        LedgerDatabase(read_only / "warehouse.duckdb")

@@ -5,21 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.testing import CliRunner
 
-from orchestration.cli.program import program
+from assets.judging.retry import reopen_calls
 from tests.orchestration.asked_project import AskedProject
-from tests.orchestration.judged_project import JudgedProject
 from tests.support.judge_server import JudgeServer, faithful
 from tests.support.scripted_reply import Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from click.testing import Result
+    from tests.orchestration.judged_project import JudgedProject
 
-PRICES = {"usd_per_million_in": 1.0, "usd_per_million_out": 2.0}
+
 CALLS = 4
 """Both systems retrieve the same passages."""
 
@@ -28,36 +25,11 @@ def unusable(_: object) -> Reply:
     return Reply(content="Well.", usage=(100, 10))
 
 
-@pytest.fixture
-def server() -> Iterator[JudgeServer]:
-    with JudgeServer() as running:
-        yield running
-
-
-@pytest.fixture
-def project(tmp_path: Path, server: JudgeServer) -> JudgedProject:
-    judge = {"model": "openai/judge", "api_base": server.url, "max_attempts": 1, **PRICES}
-    project = JudgedProject(tmp_path / "home", judge, evaluators=["context_relevancy"])
-    project.write()
-    return project
-
-
-def scoreline(project: JudgedProject, *arguments: str) -> Result:
-    result = CliRunner().invoke(program, [*arguments, "--config", str(project.config)])
-    assert "Traceback" not in result.output
-    return result
-
-
-def statuses(project: JudgedProject) -> dict[str, int]:
-    query = "SELECT status, count(*)::INT FROM scores GROUP BY status"
-    return dict(project.rows(query))
-
-
 def cost(tokens_in: int, tokens_out: int) -> float:
     return (tokens_in * 1.0 + tokens_out * 2.0) / 1e6
 
 
-def test_unusable_replies_are_asked_for_again(project: JudgedProject, server: JudgeServer) -> None:
+def test_unusable_replies_are_asked_for_again(priced: JudgedProject, server: JudgeServer) -> None:
     billed: list[tuple[int, int]] = []
 
     def counting(request: dict[str, Any]) -> Reply:
@@ -73,61 +45,78 @@ def test_unusable_replies_are_asked_for_again(project: JudgedProject, server: Ju
 
     is_broken = True
     server.script = counting
-    first = scoreline(project, "run")
+    first = priced.scoreline("run")
     before = server.count
-    failed = statuses(project)["parse_failure"]
+    failed = priced.statuses()["parse_failure"]
     assert failed > 0
     assert "`scoreline run --retry` asks again" in first.output
-    assert "nothing has changed" in scoreline(project, "run").output
+    assert "nothing has changed" in priced.scoreline("run").output
     assert server.count == before
     # It still fails: the cost of both is there.
-    scoreline(project, "run", "--retry")
+    priced.scoreline("run", "--retry")
     assert server.count > before
-    assert statuses(project)["parse_failure"] == failed
+    assert priced.statuses()["parse_failure"] == failed
     is_broken = False
     before = server.count
-    again = scoreline(project, "run", "--retry")
+    again = priced.scoreline("run", "--retry")
     assert again.exit_code == 0, again.output
     assert server.count == before + 1
     assert "judge: 1 calls" in again.output
-    assert set(statuses(project)) == {"scored"}
-    assert "judge_failure" not in {kind for (kind,) in project.rows("SELECT kind FROM problems")}
+    assert set(priced.statuses()) == {"scored"}
+    assert "judge_failure" not in {kind for (kind,) in priced.rows("SELECT kind FROM problems")}
     spent = sum(cost(*each) for each in billed)
     rows = "SELECT sum(cost_usd), sum(attempts)::INT FROM judgments"
-    assert project.rows(rows) == [(pytest.approx(spent), server.count)]
-    assert project.rows("SELECT sum(cost_usd) FROM v_cost") == [(pytest.approx(spent),)]
+    assert priced.rows(rows) == [(pytest.approx(spent), server.count)]
+    assert priced.rows("SELECT sum(cost_usd) FROM v_cost") == [(pytest.approx(spent),)]
     # There is nothing left to retry.
-    assert "nothing has changed" in scoreline(project, "run", "--retry").output
+    assert "nothing has changed" in priced.scoreline("run", "--retry").output
     assert server.count == before + 1
 
 
-def test_force_asks_again_for_what_is_not_usable_and_for_nothing_else(
-    project: JudgedProject, server: JudgeServer
+def test_a_run_goes_on_with_a_retry_that_was_killed(
+    priced: JudgedProject, server: JudgeServer
 ) -> None:
     server.script = unusable
-    assert scoreline(project, "run").exit_code == 1
+    assert priced.scoreline("run").exit_code == 1
+    server.script = faithful
+    before = server.count
+    # As far as a retry comes that is killed before its first call.
+    reopened = reopen_calls(priced.project(), ["rooms"], [], [], judge=True, ask=True)
+    assert reopened.verdicts == CALLS
+    again = priced.scoreline("run")
+    assert "nothing has changed" not in again.output
+    assert server.count == before + CALLS
+    assert set(priced.statuses()) == {"scored"}
+    assert "nothing has changed" in priced.scoreline("run").output
+
+
+def test_force_asks_again_for_what_is_not_usable_and_for_nothing_else(
+    priced: JudgedProject, server: JudgeServer
+) -> None:
+    server.script = unusable
+    assert priced.scoreline("run").exit_code == 1
     before = server.count
     server.script = faithful
-    forced = scoreline(project, "run", "--force", "--evaluator", "context_relevancy")
+    forced = priced.scoreline("run", "--force", "--evaluator", "context_relevancy")
     assert forced.exit_code == 0, forced.output
     assert server.count == before + CALLS
-    assert set(statuses(project)) == {"scored"}
-    scoreline(project, "run", "--force")
+    assert set(priced.statuses()) == {"scored"}
+    priced.scoreline("run", "--force")
     assert server.count == before + CALLS
 
 
 def test_a_judge_that_answers_nothing_ends_the_run_with_code_1(
-    project: JudgedProject, server: JudgeServer
+    priced: JudgedProject, server: JudgeServer
 ) -> None:
     server.script = lambda _: Reply(status=500, content="on fire")
-    failed = scoreline(project, "run")
+    failed = priced.scoreline("run")
     assert failed.exit_code == 1
     text = f"the judge gave no usable reply to any of {CALLS} calls"
     assert text in failed.stderr
     assert failed.stderr.index(text) < failed.stderr.index("judge: ")
     assert "transport: on fire" in failed.stderr
     server.script = None
-    assert scoreline(project, "run").exit_code == 0
+    assert priced.scoreline("run").exit_code == 0
 
 
 FLAKY = """

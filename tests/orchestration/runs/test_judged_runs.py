@@ -19,19 +19,12 @@ from tests.support.scripted_reply import Reply
 from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 KEY = "sk-secret-of-the-test"
 SAMPLES = 8
 FAITHFULNESS = 2 * SAMPLES
 RELEVANCY = SAMPLES // 2  # both systems retrieve the same passages
-
-
-@pytest.fixture
-def server() -> Iterator[JudgeServer]:
-    with JudgeServer() as running:
-        yield running
 
 
 @pytest.fixture(autouse=True)

@@ -6,29 +6,22 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from click.testing import CliRunner
 
 from evaluators.engines.judge.errors import BadJudgeSettings
 from evaluators.engines.judge.settings import SKIPPED
-from orchestration.cli.program import program
 from tests.orchestration.judged_project import JudgedProject, predictions
 from tests.support.judge_server import JudgeServer
 from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from click.testing import Result
 
+    from tests.support.judge_server import JudgeServer
+
 KEY = "sk-secret-of-the-optional-judge"
 REASON = f"{SKIPPED}the environment variable JUDGE_KEY is not set: export JUDGE_KEY=..."
-
-
-@pytest.fixture
-def server() -> Iterator[JudgeServer]:
-    with JudgeServer() as running:
-        yield running
 
 
 @pytest.fixture
@@ -47,9 +40,8 @@ def project(tmp_path: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 
 
 def scoreline(project: JudgedProject, *arguments: str) -> Result:
-    result = CliRunner().invoke(program, [*arguments, "--config", str(project.config)])
+    result = project.scoreline(*arguments)
     assert KEY not in result.output
-    assert "Traceback" not in result.output
     return result
 
 

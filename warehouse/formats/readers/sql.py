@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import xxhash
 
+from calls.file_system import special_file
 from warehouse.errors import WarehouseError, suggest_name
 from warehouse.formats.format import SHOWN, Reject
 from warehouse.formats.readers.limits import too_many_fields
 from warehouse.formats.readers.rows import Row
 from warehouse.formats.readers.strict_json import first_repeated
-from warehouse.storage.file_system import special_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

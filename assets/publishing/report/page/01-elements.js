@@ -28,6 +28,15 @@ function name(text) {
   return el("bdi", text);
 }
 
+const ESCAPES = /\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))/g;
+
+// The name that an address means. Pages have escapes in place of hidden characters, an address may
+// have the characters.
+function knownName(text, names) {
+  const original = (each) => each.replace(ESCAPES, (_, ...codes) => String.fromCodePoint(parseInt(codes.slice(0, 3).find(Boolean), 16)));
+  return names.find((each) => each === text) ?? names.find((each) => original(each) === text);
+}
+
 // A text of any length, with its own direction; a long one is folded.
 function prose(text, tag = "div") {
   if (text === null || text === undefined) return el(tag, { class: "none" }, "none");

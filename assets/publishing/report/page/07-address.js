@@ -10,7 +10,8 @@ function readAddress() {
   if (hash !== "" && !hash.includes("=")) return null;
   const parts = new Map(hash.split("&").map((part) => part.split("=")));
   const read = (key) => (parts.get(key) ?? "").split(",").map(decoded).filter(Boolean);
-  return Object.fromEntries(Object.entries(EMPTY).map(([key, empty]) => [key, Array.isArray(empty) ? read(key) : read(key)[0] ?? null]));
+  const found = Object.fromEntries(Object.entries(EMPTY).map(([key, empty]) => [key, Array.isArray(empty) ? read(key) : read(key)[0] ?? null]));
+  return { ...found, systems: found.systems.map((system) => knownName(system, PAGE.systems) ?? system) };
 }
 
 function decoded(text) {
@@ -89,9 +90,10 @@ function showState(controls, values, first) {
 
 // Select the given values, or the first ones where a select does not have them all.
 function chooseOptions(selects, values, first) {
-  const has = (select, value) => [...select.options].some((each) => each.value === value);
-  const known = values.length >= selects.length && selects.every((select, at) => has(select, values[at]));
-  selects.forEach((select, at) => (select.value = known ? values[at] : first[at]));
+  const named = (select, value) => (value ? knownName(value, Array.from(select.options, (each) => each.value)) : undefined);
+  const found = selects.map((select, at) => named(select, values[at]));
+  const known = !found.includes(undefined);
+  selects.forEach((select, at) => (select.value = known ? found[at] : first[at]));
 }
 
 function followState(keys) {

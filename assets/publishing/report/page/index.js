@@ -27,7 +27,7 @@ byId("find").addEventListener("input", (event) => {
 function followAddress() {
   const [, benchmark, id] = location.hash.match(/^#([^/]+)\/(.+)$/s) ?? [];
   if (id === undefined) return;
-  const link = cards.get(decoded(benchmark))?.card.querySelector("h3 a");
+  const link = cards.get(knownName(decoded(benchmark), [...cards.keys()]))?.card.querySelector("h3 a");
   if (link) location.replace(`${link.href}#q=${encodeURIComponent(decoded(id))}`);
   else say("unknown", `This report has no benchmark “${decoded(benchmark)}”.`);
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import dagster as dg
 import pytest
@@ -41,7 +42,7 @@ class Report:
         """The page of a benchmark; those of earlier publications may be beside it."""
         links = re.findall(r'href="(report/[^"]+/index\.html)"', self.index.read_text("utf-8"))
         (found,) = {link for link in links if re.fullmatch(rf"report/{benchmark}-\w+/.+", link)}
-        return self.publish / found
+        return self.publish / unquote(found)
 
 
 def published(project: Project) -> Report:

@@ -9,6 +9,10 @@ import pytest
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.support.select import Select
 
+from assets.project import Benchmark
+from evaluators import catalog
+from tests.assets.conftest import project_in, write
+from tests.assets.publishing.report.conftest import published
 from tests.assets.publishing.report.test_hostile_texts import SCRIPT, SYSTEM, hostile
 from tests.support.services import takes_minutes
 
@@ -25,6 +29,42 @@ pytestmark = [pytest.mark.browser, takes_minutes]
 SLICE = "question_type=unanswerable"
 HASH = f"#q=q009&systems=plain-llm,rag&metric=citation.recall&slice={quote(SLICE, safe='')}"
 ANSWERING = "#answers thead bdi"
+HIDDEN_SYSTEM = "north\u202eriaf"
+
+
+@pytest.fixture(scope="module")
+def hidden(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """A report whose names have hidden characters."""
+    home = tmp_path_factory.mktemp("hidden")
+    ids = ["q", "q\u2067", "q\u200b"]
+    write(
+        home / "questions.jsonl",
+        [
+            {
+                "question_id": each,
+                "question": "Where?",
+                "expected_label": "a",
+                "tags": {"kind": "a" if each == "q" else "a\u2069"},
+            }
+            for each in ids
+        ],
+    )
+    write(
+        home / "predictions.jsonl",
+        [
+            {"question_id": each, "system": system, "label": "a", "answer": "a"}
+            for each in ids
+            for system in (HIDDEN_SYSTEM, "plain")
+        ],
+    )
+    benchmark = Benchmark(
+        name="bench\u202e",
+        questions=home / "questions.jsonl",
+        predictions=home / "predictions.jsonl",
+        evaluators=(catalog.build("classification"),),
+        slices=("kind",),
+    )
+    return published(project_in(home, benchmark))
 
 
 @pytest.fixture(autouse=True)
@@ -121,6 +161,23 @@ def test_names_and_ids_are_percent_encoded(browser: Browser, hostile: Report) ->
     browser.until(lambda: question not in browser.find("#sample-title").text)
     parts = dict(part.split("=") for part in address(browser)[1:].split("&"))
     assert [unquote(system) for system in parts["systems"].split(",")] == systems
+
+
+def test_an_address_may_have_hidden_characters(browser: Browser, hidden: Report) -> None:
+    escaped = "north\\u202eriaf"
+    for question in ("q\u2067", "q\u200b"):
+        for start in (hidden.index, hidden.page("bench.*")):
+            lasting = start == hidden.index
+            named = f"q={question}&systems={HIDDEN_SYSTEM}"
+            part = quote(f"bench\u202e/{question}" if lasting else named, safe="=&/")
+            browser.driver.get("about:blank")
+            browser.driver.get(f"{start.absolute().as_uri()}#{part}")
+            shown = question[0] + question[1:].encode("unicode_escape").decode()
+            browser.until(lambda shown=shown: shown in browser.find("#sample-title").text)
+            if not lasting:
+                browser.reads(ANSWERING, [escaped, "plain"])
+    visit(browser, hidden, "bench.*", f"#slice={quote('kind=a' + chr(0x2069), safe='')}")
+    assert value(browser, "#lb-slice") == "kind=a\\u2069"
 
 
 def test_the_permanent_link_leads_back_to_the_question(browser: Browser, hostile: Report) -> None:

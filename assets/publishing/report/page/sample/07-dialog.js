@@ -57,7 +57,9 @@ function questionLink(row, systems, list) {
 
 // Open a question by its id.
 async function openQuestion(id, systems) {
-  const found = (await questions()).find((question) => question.id === id);
+  const all = await questions();
+  const known = knownName(id, Array.from(all, (question) => question.id));
+  const found = all.find((question) => question.id === known);
   if (found) return openSample(found.at, systems);
   setState({ q: null });
   return announce("The report does not show this question.");

@@ -1,7 +1,9 @@
-"""Whether a folder is on a local disk."""
+"""What a path is: a network file system, a special file, a read-only disk."""
 
 from __future__ import annotations
 
+import os
+import stat
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -23,3 +25,28 @@ def network_file_system(folder: Path) -> str | None:
     mount = next((str(each) for each in (folder, *folder.parents) if str(each) in mounts), None)
     is_network = mount is not None and mounts[mount].lower() in NETWORK_FILE_SYSTEMS
     return mounts[mount] if mount is not None and is_network else None
+
+
+def special_file(path: Path) -> str | None:
+    """Return what a path is that is not an ordinary file, for messages; null if it is none.
+
+    Reading a FIFO would wait until another program writes to it.
+    """
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return None
+    kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"))
+    if stat.S_ISREG(mode):
+        return None
+    return next((name for is_kind, name in kinds if is_kind(mode)), "a device")
+
+
+def why_unwritable(path: Path) -> str:
+    """Return why an existing file or folder that refuses writes does so, and what to do."""
+    if os.statvfs(path).f_flag & os.ST_RDONLY:
+        return (
+            "the disk is read-only: mount it for writing, or name another folder in `warehouse` "
+            "and `publish`"
+        )
+    return "permission denied"

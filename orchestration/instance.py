@@ -226,7 +226,7 @@ def _open(folder: Path) -> dg.DagsterInstance:
     # The materializations that a step reports for its partitions are stored together.
     os.environ.setdefault("DAGSTER_EVENT_BATCH_SIZE", str(storage.BATCH_SIZE))
     overrides = {}
-    if _read_settings(folder).keys().isdisjoint(OWN_STORAGE) and storage.has_databases(folder):
+    if _read_settings(folder).keys().isdisjoint(OWN_STORAGE):
         overrides["storage"] = {
             "custom": {
                 "module": storage.__name__,

@@ -7,7 +7,7 @@ each part that a field can play in an evaluation.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 Role = Literal["identity", "given", "gold", "answer", "measured"]
-
-ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 Shape = str | list[Any] | dict[str, Any]
 """A stored type: the name of a DuckDB type, a list with the shape of its items, or a struct with

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COMPLETE = Path(__file__).with_name("complete.yaml")
-"""A valid configuration with every key; the examples on the page come from it."""
+"""A valid configuration with every key without an example of its own."""
 
 _HEAD = """\
 # Configuration
@@ -71,11 +71,16 @@ def _sections(model: Any, example: Mapping[str, Any], address: str) -> list[str]
         model: The model of one mapping in the configuration file.
         example: The same mapping in the complete example.
         address: The path of keys to the mapping, with a trailing dot.
+
+    Raises:
+        LookupError: A key has no example.
     """
     own: list[str] = []
     below: list[str] = []
     for field in describe_fields(model):
-        given = example[field.name]
+        if field.name not in example and field.example is None:
+            raise LookupError(f"{address}{field.name}: {COMPLETE.name} has no example of it")
+        given = example.get(field.name, field.example)
         own.append(_row(field, given))
         if field.part is not None and given is not None:
             inner, place = _first(field.kind, given, f"{address}{field.name}")

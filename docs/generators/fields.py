@@ -36,6 +36,7 @@ class FieldDoc:
         default: Its default, as a JSON value.
         meaning: Its description, or its text under `Attributes:` in the docstring of the model.
         part: The name of the model of its values, if these are mappings.
+        example: An example that its declaration gives; null: none.
     """
 
     name: str
@@ -44,6 +45,7 @@ class FieldDoc:
     default: Any
     meaning: str
     part: str | None
+    example: Any = None
 
 
 def describe_fields(model: type[BaseModel]) -> list[FieldDoc]:
@@ -64,7 +66,8 @@ def describe_fields(model: type[BaseModel]) -> list[FieldDoc]:
         default = spec.get("default")
         if part is not None and isinstance(default, dict):
             default = None
-        found.append(FieldDoc(name, kind, name in required, default, meaning, part))
+        example = next(iter(spec.get("examples", ())), None)
+        found.append(FieldDoc(name, kind, name in required, default, meaning, part, example))
     return found
 
 

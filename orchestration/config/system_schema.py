@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 
 def _paths(record: type[Record], names: Iterable[str]) -> dict[str, Any]:
     """Return keys for the JSONPaths of some fields of a record."""
-    return {
-        name: (Text | None, Field(None, description=f"The JSONPath: {_meaning(record, name)}"))
-        for name in names
-    }
+    return {name: _path(name, _meaning(record, name)) for name in names}
+
+
+def _path(name: str, meaning: str) -> tuple[Any, Any]:
+    description = f"The JSONPath: {meaning}"
+    return Text | None, Field(None, description=description, examples=[f"$.{name}"])
 
 
 def _meaning(record: type[Record], name: str) -> str:
@@ -98,8 +100,8 @@ _PATHS = {
             '`{doc_id: "$.sources[*].id", text: "$.sources[*].text"}`.',
         ),
     ),
-    "tokens_in": (Text | None, Field(None, description="The JSONPath: the input tokens.")),
-    "tokens_out": (Text | None, Field(None, description="The JSONPath: the output tokens.")),
+    "tokens_in": _path("tokens_in", "the input tokens."),
+    "tokens_out": _path("tokens_out", "the output tokens."),
 }
 
 if TYPE_CHECKING:

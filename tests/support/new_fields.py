@@ -89,7 +89,11 @@ def is_fast() -> bool:
 
     from warehouse.ingest.fast_path import NotFastPath, scan_predictions
 
-    wrong = [{"confidence": "high"}, {"lookups": [{"tool": 1.5}]}, {"lookups": ["search"]}]
+    wrong: list[dict[str, Any]] = [
+        {"confidence": "high"},
+        {"lookups": [{"tool": 1.5}]},
+        {"lookups": ["search"]},
+    ]
     with duckdb.connect() as connection:
         scan_predictions(connection, Path("lines", "a.jsonl"), "a")
         for each in wrong:

@@ -35,7 +35,7 @@ class Shape:
 
     Attributes:
         json: Columns whose cells hold JSON lists and objects.
-        numbers: Columns whose cells hold numbers.
+        numbers: Columns whose cells hold numbers, or true and false.
         text_or_json: Columns whose cells hold a JSON list or text; see `is_list`.
         text_or_number: Columns whose cells hold a whole number or text.
     """
@@ -55,7 +55,7 @@ class Shape:
             types.setdefault(kind, []).append(name)
         return cls(
             json=frozenset(types.get("list", []) + types.get("dict", [])),
-            numbers=frozenset(types.get("float", [])),
+            numbers=frozenset(types.get("float", []) + types.get("bool", [])),
             text_or_json=frozenset(types.get("texts", [])),
             text_or_number=frozenset(types.get("int", [])),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
@@ -13,12 +14,12 @@ from warehouse.schema.ddl import literal, quoted
 from warehouse.storage.connection import Settings
 from warehouse.storage.duckdb_file import FileStorage
 from warehouse.storage.location import Lake
+from warehouse.storage.memory import SMALL_BYTES
 from warehouse.storage.scratch import ScratchResult, scratch_folder
 from warehouse.storage.transaction import Transaction, fetch_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     import duckdb
     import pyarrow as pa
@@ -45,7 +46,8 @@ class Warehouse:
         patience_s: The seconds to wait for other processes.
         memory_limit: The memory that each DuckDB database of each process uses before it spills to
             disk, such as `4GB`; null: half of the memory of the machine or container.
-        threads: The number of DuckDB's threads; null: one for each core that has enough memory.
+        threads: The number of DuckDB's threads; null: one for each core that has enough memory,
+            and one for a small file.
         ledger: The file of the ledger of a DuckDB file; null: beside it.
     """
 
@@ -164,9 +166,16 @@ class Warehouse:
         """The settings of DuckDB, for this package only."""
         return Settings(
             memory_limit=self.memory_limit,
-            threads=self.threads,
+            threads=self.threads or (1 if self._is_small else None),
             scratch=self.path.parent,
         )
+
+    @property
+    def _is_small(self) -> bool:
+        try:
+            return isinstance(self.path, Path) and self.path.stat().st_size <= SMALL_BYTES
+        except FileNotFoundError:
+            return True
 
     @property
     def storage(self) -> FileStorage | LakeStorage:

@@ -6,8 +6,6 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from evaluators.kinds.composite import CompositeEvaluator
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -61,6 +59,8 @@ def scores_fingerprint(evaluator: Evaluator, fingerprints: Mapping[str, str]) ->
         fingerprints: The benchmark's fingerprints by stage. Those of questions and predictions
             count, and for a composite those of its parts.
     """
+    from evaluators.kinds.composite import CompositeEvaluator  # Polars
+
     stages = [QUESTIONS, PREDICTIONS]
     if isinstance(evaluator, CompositeEvaluator):
         stages += sorted({scores_stage(part.partition(".")[0]) for part in evaluator.parts})

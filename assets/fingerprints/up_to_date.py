@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assets.checks.expectations import expectations_fingerprints, fetch_fingerprints
+from assets.checks.expectations import expectations_fingerprints
 from assets.fingerprints.digests import (
     GATES,
     LEADERBOARD,
@@ -12,14 +12,13 @@ from assets.fingerprints.digests import (
     QUESTIONS,
     answers_fingerprint,
     answers_stage,
-    digest_of,
     gates_fingerprint,
     leaderboard_fingerprint,
     scores_fingerprint,
     scores_stage,
 )
 from assets.fingerprints.input_files import benchmark_files
-from assets.fingerprints.report_files import is_report_complete
+from assets.fingerprints.published import has_fingerprints, is_published
 from assets.project import REPORT_FILE
 from evaluators.kinds.composite import CompositeEvaluator
 from warehouse.errors import WarehouseError
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from assets.project import Benchmark, Project
-    from warehouse.publish.snapshot import OpenSnapshot
 
 
 def is_current(project: Project, benchmarks: Iterable[str]) -> bool:
@@ -42,37 +40,33 @@ def is_current(project: Project, benchmarks: Iterable[str]) -> bool:
     if not all(path.is_file() for path in (copy.path, page)):
         return False
     try:
-        has_warehouse = project.open_warehouse().exists()
-        if not has_warehouse or not is_report_complete(project.publish, REPORT_FILE):
+        if not project.open_warehouse().exists():
             return False
-        with copy.open() as snapshot:
-            published = fetch_fingerprints(snapshot)
-            digest = publication_digest(snapshot)
-        # A run that died after it had published the copy left the report of the one before.
-        if f'content="{digest}"' not in page.read_text(encoding="utf-8"):
-            return False
-        for name in benchmarks:
-            # A damaged warehouse fails here, even if nothing of it is needed.
-            stored = project.open_warehouse().fingerprints(name)
-            expected = _expected_fingerprints(project, project.benchmarks[name], stored)
-            expected |= expectations_fingerprints(project, name, expected)
-            # A retry that was killed has changed the warehouse and published nothing.
-            recorded = (published.get(name, {}), stored)
-            if not all(expected.items() <= each.items() for each in recorded):
-                return False
+        expected = expected_fingerprints(project, benchmarks)
+        # A retry that was killed has changed the warehouse and published nothing.
+        stored = {name: project.open_warehouse().fingerprints(name) for name in expected}
+        return has_fingerprints(stored, expected) and is_published(copy, page, expected)
     except (WarehouseError, OSError):
         return False
-    return True
 
 
-def publication_digest(copy: OpenSnapshot) -> str:
-    """Return the digest of what a published copy was made from, and of its last publication."""
-    marks = copy.fetch("SELECT benchmark, stage, digest FROM marks ORDER BY ALL").rows()
-    last = copy.fetch("SELECT max(published_at)::VARCHAR FROM publications").item()
-    return digest_of(marks, last)
+def expected_fingerprints(project: Project, benchmarks: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return the fingerprints of benchmarks once everything is up to date, by stage.
+
+    Raises:
+        OSError: An input file cannot be read.
+        WarehouseError: The warehouse or the input files cannot be read.
+    """
+    expected = {}
+    for name in benchmarks:
+        # A damaged warehouse fails here, even if nothing of it is needed.
+        stored = project.open_warehouse().fingerprints(name)
+        of_stages = _stage_fingerprints(project, project.benchmarks[name], stored)
+        expected[name] = of_stages | expectations_fingerprints(project, name, of_stages)
+    return expected
 
 
-def _expected_fingerprints(
+def _stage_fingerprints(
     project: Project, benchmark: Benchmark, stored: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the fingerprints that a benchmark has once everything is up to date.

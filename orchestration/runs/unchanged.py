@@ -1,9 +1,9 @@
-"""Remembers what was published from what, so that a rerun with nothing changed loads nothing heavy.
+"""Answers a rerun with nothing changed without loading what computes fingerprints.
 
-A run that finds everything up to date leaves a record beside the Dagster instance: digests of the
-configuration, of the input files and of the installed code, and which published file it saw. While
-all of them are the same, the next run prints that file again. Any doubt counts as a change: then
-the run compares fingerprints, as without a record.
+A run that finds everything up to date records the fingerprints that it expected, with a digest of
+what they follow from: the configuration, the environment, the installed code and the input files.
+While that digest is the same, the next run compares the recorded fingerprints with those of the
+published copy. Any doubt counts as a change: then the run computes them.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from assets.fingerprints.installed_code import digest_code
-from assets.fingerprints.report_files import is_report_complete
+from assets.fingerprints.published import has_fingerprints, is_published, read_fingerprints
 from evaluators import ENTRY_POINTS
 from warehouse.errors import WarehouseError
 from warehouse.formats.paths import expand
@@ -26,7 +26,7 @@ from warehouse.storage.atomic import replace_file
 from warehouse.storage.scratch import remove_orphans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from orchestration.config.load import Settings
     from warehouse.publish.snapshot import Snapshot
@@ -37,19 +37,17 @@ VARIABLES: Final = ("HOME", "USERPROFILE", "XDG_CACHE_HOME", "TMPDIR", "TEMP", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """What a rerun prints when nothing has changed, and what shows that nothing has.
+    """What should be published, and what a rerun prints when it is.
 
     Attributes:
         key: The digest of configuration, environment and code.
         patterns: The patterns of input files.
         inputs: The digest of the files that match them.
+        expected: The fingerprints that follow from these, by benchmark and stage.
         warehouse: The file of the warehouse.
-        warehouse_state: What identifies its content.
         copy: The published file.
-        copy_state: What identifies the content of the published file.
         report: The first page of the report.
         memory_limit: The memory limit of the configuration.
-        benchmarks: The benchmarks.
         notes: Notes on the configuration.
         temporary: The folders in which killed processes may have left files.
     """
@@ -57,15 +55,18 @@ class Published:
     key: str
     patterns: Sequence[str]
     inputs: str
+    expected: Mapping[str, Mapping[str, str]]
     warehouse: str
-    warehouse_state: Sequence[int]
     copy: str
-    copy_state: Sequence[int]
     report: str
     memory_limit: str | None
-    benchmarks: Sequence[str]
     notes: Sequence[str]
     temporary: Sequence[str]
+
+    @property
+    def benchmarks(self) -> Sequence[str]:
+        """The benchmarks."""
+        return list(self.expected)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -107,16 +108,18 @@ def find_unchanged(config: Path, key: str | None) -> Published | None:
         recorded = Published(**json.loads(_record(config).read_text(encoding="utf-8")))
         if key is None or recorded.key != key:
             return None
-        copy, warehouse_file = Path(recorded.copy), Path(recorded.warehouse)
-        folders = (copy.parent, warehouse_file.parent)
+        copy = recorded.snapshot
+        warehouse = replace(copy, path=Path(recorded.warehouse))
+        folders = (copy.path.parent, warehouse.path.parent)
         if not (
-            identify(warehouse_file) == recorded.warehouse_state
-            and is_report_complete(copy.parent, Path(recorded.report).name)
-            and identify(copy) == recorded.copy_state
-            and all(os.access(folder, os.W_OK | os.X_OK) for folder in folders)
+            all(os.access(folder, os.W_OK | os.X_OK) for folder in folders)
             and _digest_inputs(recorded.patterns) == recorded.inputs
+            and is_published(copy, Path(recorded.report), recorded.expected)
         ):
             return None
+        with warehouse.open() as opened:  # it may be damaged
+            if not has_fingerprints(read_fingerprints(opened), recorded.expected):
+                return None
     except (OSError, ValueError, TypeError, WarehouseError):
         return None
     for folder in recorded.temporary:
@@ -124,23 +127,17 @@ def find_unchanged(config: Path, key: str | None) -> Published | None:
     return recorded
 
 
-def record_unchanged(
-    config: Path, key: str | None, settings: Settings, copy_state: Sequence[int], notes: list[str]
-) -> None:
+def record_unchanged(config: Path, key: str | None, settings: Settings, notes: list[str]) -> None:
     """Record what is published if it is up to date.
-
-    The arguments were found before it is compared with files and configuration: what changes
-    meanwhile no longer agrees with them.
 
     Args:
         config: The configuration file.
         key: Its digest, from before it was loaded.
         settings: Its content.
-        copy_state: What identifies the published file from which the notes were read.
         notes: Notes on the configuration.
     """
     from assets.fingerprints.input_files import KINDS, input_pattern
-    from assets.fingerprints.up_to_date import is_current
+    from assets.fingerprints.up_to_date import expected_fingerprints
     from assets.project import REPORT_FILE
     from orchestration.leftovers import temporary_places
 
@@ -154,20 +151,21 @@ def record_unchanged(
         if (pattern := input_pattern(benchmark, kind)) is not None
     ]
     try:
+        # Before the fingerprints: a file that changes meanwhile no longer agrees with its digest.
         inputs = _digest_inputs(patterns)
-        if not is_current(project, project.benchmarks):
+        expected = expected_fingerprints(project, project.benchmarks)
+        copy, page = project.open_copy(), project.publish / REPORT_FILE
+        if not is_published(copy, page, expected):
             return
         published = Published(
             key=key,
             patterns=patterns,
             inputs=inputs,
+            expected=expected,
             warehouse=str(project.warehouse),
-            warehouse_state=identify(project.warehouse),
-            copy=str(project.open_copy().path),
-            copy_state=copy_state,
-            report=str(project.publish / REPORT_FILE),
+            copy=str(copy.path),
+            report=str(page),
             memory_limit=project.memory_limit,
-            benchmarks=list(project.benchmarks),
             notes=notes,
             temporary=[str(folder) for folder in temporary_places(project)],
         )
@@ -197,12 +195,6 @@ def _depends_on_more(settings: Settings) -> bool:
         for benchmark in settings.project.benchmarks.values()
     )
     return bool(settings.plugins) or is_read or is_more or settings.models != Models()
-
-
-def identify(file: Path) -> list[int]:
-    """Return what identifies the content of a file that is replaced, not changed."""
-    found = file.stat()
-    return [found.st_ino, found.st_size, found.st_mtime_ns]
 
 
 def _digest_inputs(patterns: Iterable[str]) -> str:

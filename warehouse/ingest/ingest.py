@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -15,6 +16,7 @@ from warehouse.ingest.fast_path import NotFastPath
 from warehouse.ingest.plan import Load, QuestionLoad, has_queries
 from warehouse.ingest.result import Ingested, unchanged
 from warehouse.storage.connection import connect_memory
+from warehouse.storage.memory import SMALL_BYTES, default_memory_limit, thread_count
 from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -76,6 +78,9 @@ def ingest(
             own_folder.mkdir()
             steps |= _plan(warehouse, files, known[files.benchmark], kinds, own_folder, force=force)
         loads = {key: step for key, step in steps.items() if isinstance(step, Load)}
+        if sum(_file_sizes(loads)) > SMALL_BYTES:
+            limit = warehouse.memory_limit or default_memory_limit()
+            warehouse = replace(warehouse, threads=warehouse.threads or thread_count(limit))
         # Held open: to open an in-memory DuckDB takes longer than to scan a small file.
         with connect_memory(warehouse.settings):
             for load in loads.values():

@@ -8,6 +8,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from assets.fingerprints.digests import digest_of
+from assets.fingerprints.published import publication_digest
 from assets.fingerprints.report_files import (
     EXPECTATIONS_FILE,
     FOLDER,
@@ -15,7 +16,6 @@ from assets.fingerprints.report_files import (
     is_complete,
     write_sizes,
 )
-from assets.fingerprints.up_to_date import publication_digest
 from assets.project import REPORT_FILE
 from assets.publishing.report.benchmark_page import CARD_FILE, shared_files, write_folder
 from assets.publishing.report.index_page import index_card, index_page

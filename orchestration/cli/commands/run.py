@@ -130,11 +130,10 @@ def command(
         if silent is not None:
             echo(silent, err=True)
         copy, names = open_copy(project), choices.benchmarks or tuple(project.benchmarks)
-        copy_state = unchanged.identify(copy.path)
         notes = lint_config(project, names)
         finished = Finished(copy, names, run, project.publish / REPORT_FILE, notes)
         write_summary(finished, style, project if summary else None)
-        unchanged.record_unchanged(config, key, settings, copy_state, notes)
+        unchanged.record_unchanged(config, key, settings, notes)
     require_passed_gates(copy, names)
     if fail_on is not None:
         require_no_problems(copy, names, SEVERITIES[: SEVERITIES.index(fail_on) + 1])

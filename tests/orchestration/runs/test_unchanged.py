@@ -101,12 +101,6 @@ def swap_systems(project: Path) -> None:
     other.rename(keyword)
 
 
-def publish_again(project: Path) -> None:
-    copy = project / "published" / "scoreline.duckdb"
-    shutil.copy2(copy, copy.with_suffix(".new"))
-    copy.with_suffix(".new").replace(copy)
-
-
 CHANGES: dict[str, Callable[[Path], None]] = {
     "configuration": append("scoreline.yaml"),
     "questions": append("data/questions.jsonl"),
@@ -115,7 +109,6 @@ CHANGES: dict[str, Callable[[Path], None]] = {
     "a new system": add_system,
     "no system": lambda project: (project / "data" / "predictions_reader.jsonl").unlink(),
     "other systems": swap_systems,
-    "published again": publish_again,
     "published copy": lambda project: (project / "published" / "scoreline.duckdb").unlink(),
     "report": lambda project: (project / "published" / "index.html").unlink(),
     "warehouse": lambda project: (project / ".scoreline" / "warehouse.duckdb").unlink(),

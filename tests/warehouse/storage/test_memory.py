@@ -18,6 +18,7 @@ import pytest
 
 from tests.support.services import takes_minutes
 from tests.warehouse.conftest import questions
+from warehouse import store
 from warehouse.ingest.ingest import QUESTIONS, ingest
 from warehouse.ingest.plan import BenchmarkFiles
 from warehouse.publish.parquet import write_parquet
@@ -60,10 +61,21 @@ def threads(warehouse: Warehouse) -> int:
 
 
 @pytest.mark.parametrize("limit", ["100MB", "199MB", "64MB"])
-def test_each_thread_has_enough_memory(tmp_path: Path, limit: str) -> None:
+def test_each_thread_has_enough_memory(
+    tmp_path: Path, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "SMALL_BYTES", 0)
     warehouse = Warehouse(tmp_path / "w.duckdb", memory_limit=limit)
     assert threads(warehouse) == 1
     assert threads(replace(warehouse, memory_limit="1TB")) == os.cpu_count()
+
+
+def test_one_thread_reads_a_small_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    warehouse = Warehouse(tmp_path / "w.duckdb", memory_limit="1TB")
+    assert threads(warehouse) == 1
+    assert threads(replace(warehouse, threads=2)) == 2
+    monkeypatch.setattr(store, "SMALL_BYTES", 1_000)
+    assert threads(warehouse) == os.cpu_count()
 
 
 def write(root: Path, file: str, text: str) -> None:
@@ -164,7 +176,7 @@ def test_a_copy_that_is_not_writable_spills_to_the_temporary_folder(
 
 def test_databases_of_one_process_spill_to_different_folders(tmp_path: Path) -> None:
     first = Warehouse(tmp_path / "w.duckdb")
-    second = Warehouse(tmp_path / "w.duckdb", threads=1)
+    second = Warehouse(tmp_path / "w.duckdb", threads=2)
     third = Warehouse(tmp_path / "w.duckdb", memory_limit="256MB")
     with ExitStack() as stack:
         opened = [stack.enter_context(each.reading()) for each in (first, second, third)]

@@ -49,8 +49,7 @@ INSERT INTO asks VALUES
     ('b', 's', 'q', 'e', 4200002, 'd4'), ('b', 's', 'q', 'e', 2, 'd5');
 UPDATE judgments SET replicate = 2001 WHERE digest = 'd5';
 """
-"""Calls of earlier versions: member `m` counted its calls for answer `r` from 2,000,000 r + 100,000 m
-on."""
+"""Calls of earlier versions: for answer `r`, member `m` counted from 2,000,000 r + 100,000 m on."""
 
 NUMBERED_CALLS = "SELECT digest, repeat, member, replicate, turn, step FROM asks ORDER BY ALL"
 

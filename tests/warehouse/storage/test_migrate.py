@@ -42,6 +42,26 @@ INSERT INTO marks VALUES ('old', 'leaderboard', 'x', TIMESTAMP '2026-01-01');
 """
 """Rows for tables whose columns of version 1 are named, so that they fit later versions too."""
 
+PACKED_CALLS = """
+INSERT INTO asks VALUES
+    ('b', 's', 'q', 'e', 0, 'd0'), ('b', 's', 'q', 'e', 1, 'd1'),
+    ('b', 's', 'q', 'e', 100003, 'd2'), ('b', 's', 'q', 'e', 2000001, 'd3'),
+    ('b', 's', 'q', 'e', 4200002, 'd4'), ('b', 's', 'q', 'e', 2, 'd5');
+UPDATE judgments SET replicate = 2001 WHERE digest = 'd5';
+"""
+"""Calls of earlier versions: for answer `r`, member `m` counted from 2,000,000 r + 100,000 m on."""
+
+NUMBERED_CALLS = "SELECT digest, repeat, member, replicate, turn, step FROM asks ORDER BY ALL"
+
+NUMBERS = [
+    ("d0", 0, 0, 0, 0, 0),
+    ("d1", 0, 0, 0, 0, 1),
+    ("d2", 0, 1, 0, 0, 3),
+    ("d3", 1, 0, 0, 0, 1),
+    ("d4", 2, 2, 0, 0, 2),
+    ("d5", 0, 0, 2, 0, 2),
+]
+
 
 @pytest.fixture
 def old(tmp_path: Path) -> Warehouse:
@@ -97,21 +117,9 @@ def test_earlier_leaderboards_become_publications(old: Warehouse) -> None:
 
 
 def test_packed_numbers_of_calls_become_columns(old: Warehouse) -> None:
-    """Before, member `m` counted its calls for answer `r` from 2,000,000 r + 100,000 m on."""
-    packed = {"d0": 0, "d1": 1, "d2": 100_003, "d3": 2_000_001, "d4": 4_200_002, "d5": 2}
     with duckdb.connect(str(old.path)) as connection:
-        for digest, step in packed.items():
-            connection.execute("INSERT INTO asks VALUES ('b', 's', 'q', 'e', ?, ?)", [step, digest])
-        connection.execute("UPDATE judgments SET replicate = 2001 WHERE digest = 'd5'")
-    found = old.fetch("SELECT digest, repeat, member, replicate, turn, step FROM asks ORDER BY ALL")
-    assert found.rows() == [
-        ("d0", 0, 0, 0, 0, 0),
-        ("d1", 0, 0, 0, 0, 1),
-        ("d2", 0, 1, 0, 0, 3),
-        ("d3", 1, 0, 0, 0, 1),
-        ("d4", 2, 2, 0, 0, 2),
-        ("d5", 0, 0, 2, 0, 2),
-    ]
+        connection.execute(PACKED_CALLS)
+    assert old.fetch(NUMBERED_CALLS).rows() == NUMBERS
 
 
 def test_every_version_has_its_step() -> None:

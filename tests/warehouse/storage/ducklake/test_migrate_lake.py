@@ -54,6 +54,13 @@ def test_version_1_becomes_this_version_at_its_first_use(old: Lake) -> None:
         assert on_file.counts(connection) == on_file.KEPT
 
 
+def test_packed_numbers_of_calls_become_columns(postgres_database: str, tmp_path: Path) -> None:
+    with fresh(postgres_database, tmp_path) as place:
+        tables = on_file.FIRST.read_text(encoding="utf-8")
+        executed(place, tables + on_file.ROWS + on_file.PACKED_CALLS)
+        assert Warehouse(place).fetch(on_file.NUMBERED_CALLS).rows() == on_file.NUMBERS
+
+
 def test_a_step_that_fails_changes_nothing(old: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = {**migrations.steps(), 3: "ALTER TABLE nowhere ADD COLUMN x INTEGER"}
     with monkeypatch.context() as broken:

@@ -102,7 +102,7 @@ def _prepare(store: str) -> None:
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
     if store.partition(":")[0].partition("+")[0] in DATABASE_ENGINES:
-        SqlAlchemyStore(store, Path(ARTIFACTS).absolute().as_uri())
+        SqlAlchemyStore(store, Path(ARTIFACTS).absolute().as_uri())  # type: ignore[no-untyped-call]
 
 
 def _experiment(client: MlflowClient, name: str) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from evaluators.engines.judge.budget import format_usd
-from tests.judge_server import JudgeServer, Said, faithful
+from tests.judge_said import Said
+from tests.judge_server import JudgeServer, faithful
 from tests.orchestration.judged_project import JudgedProject
 from tests.services import takes_minutes
 

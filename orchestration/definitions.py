@@ -39,7 +39,7 @@ def build_definitions(
     from orchestration.config.resources import build_resources
     from orchestration.executors import build_executor
     from orchestration.jobs import EVALUATE
-    from orchestration.log_lines import escape_log_lines
+    from orchestration.runs.log_lines import escape_log_lines
 
     # Dagster loads the definitions in each of its processes.
     escape_log_lines()

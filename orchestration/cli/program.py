@@ -18,7 +18,7 @@ from orchestration.cli import commands
 from orchestration.cli.closed_pipes import ReaderGone
 from orchestration.cli.output import echo
 from orchestration.errors import Cancelled, ChecksFailed, OrchestrationError, describe_resource
-from orchestration.log_lines import escape_log_lines
+from orchestration.runs.log_lines import escape_log_lines
 from warehouse.foreign_text import show_hidden
 
 if TYPE_CHECKING:

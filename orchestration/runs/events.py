@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from orchestration.log_lines import VisibleFormatter
+from orchestration.runs.log_lines import VisibleFormatter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

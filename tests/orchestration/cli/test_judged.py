@@ -10,7 +10,8 @@ import pytest
 
 from calls.budget import format_usd
 from tests.orchestration.judged_project import JudgedProject
-from tests.support.judge_server import JudgeServer, Reply, faithful
+from tests.support.judge_server import JudgeServer, faithful
+from tests.support.scripted_reply import Reply
 from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:

@@ -88,6 +88,10 @@ def is_open(browser: Browser) -> bool:
     return bool(browser.run("return document.querySelector('#sample').open"))
 
 
+def wait_for_title(browser: Browser, question: str) -> None:
+    browser.until(lambda: question in browser.find("#sample-title").text)
+
+
 def value(browser: Browser, select: str) -> str:
     return str(browser.run("return document.querySelector(arguments[0]).value", select))
 
@@ -173,7 +177,7 @@ def test_an_address_may_have_hidden_characters(browser: Browser, hidden: Report)
             browser.driver.get("about:blank")
             browser.driver.get(f"{start.absolute().as_uri()}#{part}")
             shown = question[0] + question[1:].encode("unicode_escape").decode()
-            browser.until(lambda shown=shown: shown in browser.find("#sample-title").text)
+            wait_for_title(browser, shown)
             if not lasting:
                 browser.reads(ANSWERING, [escaped, "plain"])
     visit(browser, hidden, "bench.*", f"#slice={quote('kind=a' + chr(0x2069), safe='')}")

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
 
 from records.columns import stored_columns
+from records.message import seconds_since_1970
 from records.prediction import Prediction, Retrieved
 from records.question import Question
 from records.record import CONTROL, PRINTABLE_PATTERN, Id, SliceName, integer, text_of_integer
@@ -50,8 +51,8 @@ class Field:
     is_name: bool = False
 
 
-_VALIDATORS: Final = frozenset({text_of_integer, integer})
-"""The conversions of scalar values that DuckDB does alike."""
+_VALIDATORS: Final = frozenset({text_of_integer, integer, seconds_since_1970})
+"""The conversions of scalar values that DuckDB does alike, or that leave numbers as they are."""
 
 
 def is_name(annotation: Any) -> bool:

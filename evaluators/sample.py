@@ -187,8 +187,7 @@ def input_file(column: str) -> str:
     """Return which files have these fields: `questions`, `predictions` or `documents`."""
     if column == "document_sentences":
         return "documents"
-    if column in {"opponents", "system"} or (
-        column in stored_columns(Prediction) and column not in stored_columns(Question)
-    ):
-        return "predictions"
-    return "questions"
+    if column in {"benchmark", "question_id", "extra"}:
+        return "questions"
+    is_predicted = column in {"opponents", "system"} or column in stored_columns(Prediction)
+    return "predictions" if is_predicted else "questions"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Annotated, Any, ClassVar, Final, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from records import fields
+from records.message import Message, Reported, Time, Tokens, last_answer
 from records.record import (
     SPACES,
     Amount,
@@ -129,6 +130,33 @@ class Prediction(Record):
         "not an error.",
         stored_meaning="The error with which the system failed; null when it answered.",
     )
+    history: list[Message] | None = fields.given(
+        "The conversation before the answer as this system had it; that of the question unless "
+        "given.",
+        stored="JSON",
+    )
+    messages: list[Message] | None = fields.answer(
+        "What the system did for the answer, in order. The last message of the assistant with text "
+        "is the answer where none is given.",
+        stored="JSON",
+    )
+    tokens_in: Tokens | None = fields.measured("The input tokens.")
+    tokens_out: Tokens | None = fields.measured("The output tokens.")
+    started_at: Time | None = fields.measured(
+        "When the answer was begun: ISO 8601 with a zone, or seconds since 1970.",
+        stored_meaning="When the answer was begun, in seconds since 1970.",
+    )
+    ended_at: Time | None = fields.measured(
+        "When it was complete: ISO 8601 with a zone, or seconds since 1970.",
+        stored_meaning="When it was complete, in seconds since 1970.",
+    )
+    trace_id: Id | None = fields.measured("The trace of the answer.")
+    error_kind: Literal["system", "infrastructure"] | None = fields.measured(
+        "Whether the system or its infrastructure failed; null: the system, if there is an error."
+    )
+    reported: dict[str, Reported] | None = fields.measured(
+        "What another tool scored: numbers, or true and false, by name.", stored="JSON"
+    )
     extra: dict[str, Any] | None = fields.measured("All unknown fields, unchanged.")
 
     whole: ClassVar[tuple[str, ...]] = ("doc_id", "rank", "text")
@@ -141,6 +169,8 @@ class Prediction(Record):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        if self.answer is None and self.error is None:
+            object.__setattr__(self, "answer", last_answer(self.messages))
         if self.choice_logprobs is not None and self.choice_probs is not None:
             raise ValueError("choice_probs: expected it or choice_logprobs, found both")
         for field in (*self.whole, "score"):

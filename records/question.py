@@ -11,9 +11,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from records import fields
 from records.error_messages import RecordError, found
+from records.message import ExpectedCall, Message, Tool
 from records.record import (
     CONTROL,
     Id,
+    Integer,
     Name,
     Record,
     Share,
@@ -141,6 +143,25 @@ class Question(Record):
     tags: dict[str, Any] | None = fields.given(
         "Texts or numbers by name, which define slices.", stored="MAP(VARCHAR, VARCHAR)"
     )
+    messages: list[Message] | None = fields.given(
+        "The conversation before the answer.", title="Conversation", stored="JSON"
+    )
+    tools: list[Tool] | None = fields.given(
+        "The tools that the system may call: `{name, description, parameters}`.", stored="JSON"
+    )
+    expected_tool_calls: list[ExpectedCall] | None = fields.gold(
+        "The calls of tools that are expected: `{name, arguments, optional}`.", stored="JSON"
+    )
+    user_goal: str | None = fields.gold("What the user wants to reach in the conversation.")
+    role_description: str | None = fields.gold("The role that the system is to keep to.")
+    topics: list[str] | None = fields.gold("The topics that the system is to keep to.")
+    conversation_id: Id | None = fields.gold(
+        "The conversation of which the question is a turn; the default of `cluster`."
+    )
+    turn: Annotated[Integer, Field(ge=1, le=2**31 - 1)] | None = fields.gold(
+        "The number of the turn in its conversation, from 1."
+    )
+    user_messages: list[str] | None = fields.given("The turns of a user who follows a script.")
     extra: dict[str, Any] | None = fields.given("All unknown fields, unchanged.")
 
     @model_validator(mode="after")

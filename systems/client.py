@@ -19,16 +19,18 @@ GOLD_FIELDS: Final = frozenset(fields_of(Question, "gold"))
 """Fields of a question that say what is right. An answer does not depend on them: a corrected
 expected answer does not ask again."""
 
-ANSWER_FIELDS: Final = fields_of(Prediction, "answer", "measured")
-"""The fields of a prediction that a system may return."""
+USAGE_FIELDS: Final = ("tokens_in", "tokens_out")
+"""What a system may return of its usage, which is stored with the call."""
+
+ANSWER_FIELDS: Final = tuple(
+    name for name in fields_of(Prediction, "answer", "measured") if name not in USAGE_FIELDS
+)
+"""The other fields of a prediction that a system may return."""
 
 _REQUIRED_FIELDS: Final = fields_of(Prediction, "answer")
 """Those of which it returns at least one."""
 
 MAX_TOKENS: Final = 10**12
-
-USAGE_FIELDS: Final = ("tokens_in", "tokens_out")
-"""What a system may return beside them."""
 
 
 @dataclass(frozen=True, slots=True)

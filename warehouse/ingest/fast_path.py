@@ -27,6 +27,7 @@ from warehouse.ingest.fast_path_rules import (
     QUESTION_NAME_RULES,
     QUESTION_RULES,
     QUESTIONS,
+    UNSUPPORTED_IN_RETRIEVED,
 )
 from warehouse.ingest.json_scan import FileFields, scan_file
 from warehouse.ingest.ranking_sql import retrieved_type
@@ -191,7 +192,9 @@ def _scan_shapes(
     parts = {
         f"$.{name}{below}": types for name in known for below, types in expected[name].parts.items()
     }
-    unsupported = "|".join(UNSUPPORTED)
+    unsupported = "|".join(
+        [*UNSUPPORTED, UNSUPPORTED_IN_RETRIEVED] if "retrieved" in known else UNSUPPORTED
+    )
     paths = ", ".join(literal(f"$.{name}") for name in known)
     mismatches = [_type_mismatch(path, types) for path, types in parts.items()]
     rows = connection.execute(
@@ -268,8 +271,6 @@ def _require_distinct_members(
 ) -> None:
     """Check that the members of objects in lists are those that DuckDB reads by these names."""
     for name, field in fields.items():
-        if name == "retrieved":
-            continue
         parts = field.parts
         for below in (part for part, types in parts.items() if types == OBJECT):
             known = {part.rpartition(".")[2] for part in parts if part.startswith(f"{below}.")}

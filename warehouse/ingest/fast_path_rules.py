@@ -14,6 +14,7 @@ from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
 
 from records.columns import stored_columns
+from records.message import seconds_since_1970
 from records.prediction import Prediction, Retrieved
 from records.question import Question
 from records.record import CONTROL, PRINTABLE_PATTERN, Id, SliceName, integer, text_of_integer
@@ -50,8 +51,8 @@ class Field:
     is_name: bool = False
 
 
-_VALIDATORS: Final = frozenset({text_of_integer, integer})
-"""The conversions of scalar values that DuckDB does alike."""
+_VALIDATORS: Final = frozenset({text_of_integer, integer, seconds_since_1970})
+"""The conversions of scalar values that DuckDB does alike, or that leave numbers as they are."""
 
 
 def is_name(annotation: Any) -> bool:
@@ -155,7 +156,22 @@ QUESTIONS: Final = _fields(
         "tags": Field(OBJECT, {".*": NUMBER | TEXT | NULL | {"BOOLEAN"}}, is_name=True),
     },
 )
-PREDICTIONS: Final = _fields(Prediction, {"retrieved": Field(LIST, record_parts(Retrieved))})
+PREDICTIONS: Final = _fields(Prediction, {"retrieved": Field(LIST)})
+
+_OTHER_TYPES: Final = {
+    TEXT: r'[^"n\s]',
+    NAME: r'(?:[^"0-9n\s]|[0-9]+[.eE])',
+    WHOLE: r"(?:[^-0-9n\s]|-?[0-9]+[.eE])",
+    NUMBER: r"[^-0-9n\s]",
+}
+"""Patterns of how JSON values of other types than these and null begin."""
+
+UNSUPPORTED_IN_RETRIEVED: Final = "|".join(
+    rf'"{name}"\s*:\s*{_OTHER_TYPES[scalar_types(each)]}'
+    for name, each in Retrieved.annotations().items()
+)
+"""A pattern of rows in which a retrieved document has a value of a wrong type. Rows have many of
+them: to extract each value takes twice as long."""
 
 NOT_FINITE: Final = r"[:\[,]\s*-?(?:(?i:nan|inf|infinity)|[0-9][0-9.]*[eE]\+?[0-9]{3,}|[0-9]{300,})"
 

@@ -117,6 +117,9 @@ def select_questions(lines: JsonLines) -> str:
         columns["tags"] = (
             "map_from_entries(list_filter(map_entries(tags), lambda e: e.value IS NOT NULL))"
         )
+    if "conversation_id" in given:
+        own = "cluster" if "cluster" in given else "NULL"
+        columns["cluster"] = f"coalesce({own}, conversation_id)"
     return _select(lines, columns, lines.relation)
 
 

@@ -29,12 +29,6 @@ def _empty(column: StoredColumn) -> str:
     return "''" if column.type == "VARCHAR" else "NULL"
 
 
-QUESTION_COLUMNS = tuple(
-    each.name
-    for each in stored_columns(Question).values()
-    if each.role != "identity" and each.name != "extra"
-)
-
 _ANSWER = tuple(
     each
     for each in stored_columns(Prediction).values()
@@ -42,6 +36,12 @@ _ANSWER = tuple(
 )
 
 ANSWER_COLUMNS = tuple(each.name for each in _ANSWER)
+
+QUESTION_COLUMNS = tuple(
+    each.name
+    for each in stored_columns(Question).values()
+    if each.role != "identity" and each.name not in {"extra", *ANSWER_COLUMNS}
+)
 
 EMPTY_VALUES = {each.name: _empty(each) for each in _ANSWER if each.role == "answer"}
 """The values of fields that a system provides for other questions but not for this one."""
@@ -298,15 +298,19 @@ JOIN (SELECT * FROM questions WHERE {scope.condition}) AS q USING ({scope.key}qu
 """.strip()  # noqa: S608
 
 
+_EXPRESSIONS = {
+    "document_sentences": "d.sentences",
+    "opponents": "o.opponents",
+    "tags": "to_json(q.tags)::VARCHAR",
+    "extra": "coalesce(json_merge_patch(q.extra, p.extra), q.extra, p.extra)::VARCHAR",
+    "history": "coalesce(p.history, q.messages)",
+}
+"""The SQL of columns that are not those of one table."""
+
+
 def _expression(name: str) -> str:
-    if name == "document_sentences":
-        return "d.sentences"
-    if name == "opponents":
-        return "o.opponents"
-    if name == "tags":
-        return "to_json(q.tags)::VARCHAR"
-    if name == "extra":
-        return "coalesce(json_merge_patch(q.extra, p.extra), q.extra, p.extra)::VARCHAR"
+    if name in _EXPRESSIONS:
+        return _EXPRESSIONS[name]
     if name in EMPTY_VALUES:
         empty = EMPTY_VALUES[name]
         return f"CASE WHEN given.{name} THEN coalesce(p.{name}, {empty}) ELSE p.{name} END"

@@ -132,6 +132,71 @@ FROM predictions
 """.strip(),
 )
 
+STEPS = Table(
+    name="steps",
+    one_row="One row is one step of an answer: a message, a call of a tool or its result.",
+    key=("benchmark", "system", "question_id", "repeat", "step"),
+    columns=(
+        *shared("benchmark", "system", "question_id"),
+        Column("repeat", "INTEGER", "The number of the answer; 0 where there is one."),
+        Column("step", "BIGINT", "The number of the step, from 1."),
+        Column("role", "VARCHAR", "Who speaks; `assistant` for calls, `tool` for their results."),
+        Column("agent", "VARCHAR", "The agent."),
+        Column("name", "VARCHAR", "The speaker, or the tool."),
+        Column("call_id", "VARCHAR", "The call, for calls and results."),
+        Column("content", "VARCHAR", "The text."),
+        Column("arguments", "JSON", "The arguments of a call."),
+        Column("error", "VARCHAR", "The error with which the step failed."),
+        Column("latency_s", "DOUBLE", "Its time in seconds."),
+        Column("tokens_in", "BIGINT", "Its input tokens."),
+        Column("tokens_out", "BIGINT", "Its output tokens."),
+        Column("cost_usd", "DOUBLE", "Its cost in US dollars."),
+    ),
+    view_of="""
+WITH said AS (
+    SELECT
+        benchmark, system, question_id, repeat,
+        unnest(json_extract(messages, '$[*]')) AS m,
+        unnest(range(json_array_length(messages)::BIGINT)) AS place
+    FROM predictions
+    WHERE messages IS NOT NULL
+),
+
+called AS (
+    SELECT
+        benchmark, system, question_id, repeat, place, m ->> '$.agent' AS agent,
+        unnest(json_extract(m, '$.tool_calls[*]')) AS c,
+        unnest(range(1, 1 + json_array_length(m, '$.tool_calls')::BIGINT)) AS number
+    FROM said
+    WHERE json_array_length(m, '$.tool_calls') > 0
+),
+
+steps AS (
+    SELECT
+        benchmark, system, question_id, repeat, place, 0 AS number, m ->> '$.role' AS role,
+        m ->> '$.agent' AS agent, m ->> '$.name' AS name, m ->> '$.tool_call_id' AS call_id,
+        m ->> '$.content' AS content, NULL::JSON AS arguments, m ->> '$.error' AS error,
+        (m ->> '$.latency_s')::DOUBLE AS latency_s, (m ->> '$.tokens_in')::BIGINT AS tokens_in,
+        (m ->> '$.tokens_out')::BIGINT AS tokens_out, (m ->> '$.cost_usd')::DOUBLE AS cost_usd
+    FROM said
+    UNION ALL BY NAME
+    SELECT
+        benchmark, system, question_id, repeat, place, number, 'assistant' AS role, agent,
+        c ->> '$.name' AS name, c ->> '$.id' AS call_id, c -> '$.arguments' AS arguments
+    FROM called
+)
+
+SELECT
+    benchmark, system, question_id, repeat,
+    row_number() OVER (
+        PARTITION BY benchmark, system, question_id, repeat ORDER BY place, number
+    ) AS step,
+    role, agent, name, call_id, content, arguments, error, latency_s, tokens_in, tokens_out,
+    cost_usd
+FROM steps
+""".strip(),
+)
+
 ANSWERS = Table(
     name="answers",
     one_row="One row is one answer of a system that was asked; see `systems:`.",
@@ -177,5 +242,5 @@ REJECTS = Table(
 INPUTS = Group(
     title="Inputs",
     summary="The contents of the input files, by benchmark.",
-    tables=(QUESTIONS, DOCUMENTS, PREDICTIONS, CONTEXTS, ANSWERS, REJECTS),
+    tables=(QUESTIONS, DOCUMENTS, PREDICTIONS, CONTEXTS, STEPS, ANSWERS, REJECTS),
 )

@@ -174,7 +174,7 @@ class Warehouse:
     def _is_small(self) -> bool:
         try:
             return isinstance(self.path, Path) and self.path.stat().st_size <= SMALL_BYTES
-        except FileNotFoundError:
+        except OSError:
             return True
 
     @property

@@ -12,13 +12,14 @@ from contextlib import chdir
 from typing import TYPE_CHECKING
 
 import pytest
-from warehouse.ledger.database import LedgerDatabase
 
+from calls.ledger.database import LedgerDatabase
+from calls.ledger.errors import LedgerError
 from orchestration.cli.program import describe_error
 from orchestration.config.load import load_config
 from orchestration.instance import home
 from tests.orchestration.conftest import scoreline
-from warehouse.errors import WarehouseError
+from warehouse.ledger.open import ledger_location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -186,5 +187,5 @@ def test_a_read_only_disk_is_named(read_only: Path) -> None:
 
 
 def test_a_ledger_on_a_read_only_disk_is_named(read_only: Path) -> None:
-    with pytest.raises(WarehouseError, match="cannot be written: the disk is read-only"):
-        LedgerDatabase(read_only / "warehouse.duckdb")
+    with pytest.raises(LedgerError, match="cannot be written: the disk is read-only"):
+        LedgerDatabase(ledger_location(read_only / "warehouse.duckdb"))

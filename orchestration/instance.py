@@ -127,13 +127,13 @@ def create_instance(project: Project) -> Path:
 
 def _create(folder: Path) -> None:
     """Create an instance in a scratch folder and move it, so that it is never incomplete."""
-    from orchestration.runs.storage import RunningStorage
+    from orchestration.runs.storage import create_databases
 
     with scratch_folder(folder.parent) as scratch:
         created = scratch / folder.name
         created.mkdir()
         _write_settings(created)
-        RunningStorage(str(created)).dispose()
+        create_databases(created)
         created.rename(folder)
 
 
@@ -226,7 +226,7 @@ def _open(folder: Path) -> dg.DagsterInstance:
     # The materializations that a step reports for its partitions are stored together.
     os.environ.setdefault("DAGSTER_EVENT_BATCH_SIZE", str(storage.BATCH_SIZE))
     overrides = {}
-    if _read_settings(folder).keys().isdisjoint(OWN_STORAGE):
+    if _read_settings(folder).keys().isdisjoint(OWN_STORAGE) and storage.has_databases(folder):
         overrides["storage"] = {
             "custom": {
                 "module": storage.__name__,

@@ -1,4 +1,4 @@
-"""A digest of the installed code."""
+"""A digest of the installed code, and a cache of what follows from it alone."""
 
 from __future__ import annotations
 
@@ -6,15 +6,45 @@ import hashlib
 import json
 import os
 import sys
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from warehouse.storage.atomic import replace_file
+from warehouse.storage.file_system import cache_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 PACKAGES: Final = (
     *("assets", "calls", "evaluators", "orchestration", "records", "systems", "warehouse"),
 )
+
+
+def cached_by_code(name: str, make: Callable[[], Any]) -> Any:
+    """Return a value that follows from the installed code, from the user's cache if it is there.
+
+    Args:
+        name: The name of its file in the cache.
+        make: Returns the value, of JSON types.
+    """
+    code = digest_code()
+    try:
+        file = cache_folder() / f"{name}.json"
+    except RuntimeError:  # the user has no home directory
+        return make()
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        cached = json.loads(file.read_text(encoding="utf-8"))
+        if cached["code"] == code:
+            return cached["value"]
+    # As JSON also where it is new, so that both ways give the same.
+    text = json.dumps({"code": code, "value": make()})
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with replace_file(file) as target:
+            target.write_text(text, encoding="utf-8")
+    return json.loads(text)["value"]
 
 
 def digest_code() -> str:
@@ -22,7 +52,12 @@ def digest_code() -> str:
 
     Sizes and times stand for the contents of files: to read all takes longer than most commands.
     """
-    text = json.dumps([sys.version, sorted(_code_files(sys.path))])
+    return _digest_code(tuple(sys.path))
+
+
+@cache
+def _digest_code(path: Sequence[str]) -> str:
+    text = json.dumps([sys.version, sorted(_code_files(path))])
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -10,6 +10,7 @@ import polars as pl
 from assets.checks.data_docs import write_expectations_page
 from assets.checks.expectations import FULL
 from assets.fingerprints.digests import digest_of
+from assets.fingerprints.installed_code import cached_by_code
 from assets.keys import (
     CALIBRATION,
     INSIGHTS,
@@ -145,12 +146,19 @@ def build_metrics_table(warehouse: Warehouse, project: Project) -> pl.DataFrame:
     # The evaluator with the most metrics last.
     configured.sort(key=lambda each: each.repeats)
     used = _metric_rows(configured)
-    every = _metric_rows([catalog.build(name) for name in catalog.catalogue()])
+    every = pl.DataFrame(
+        cached_by_code("metrics", _catalogue_rows), schema=used.schema, orient="row"
+    )
     return (
         pl.concat([every, used])
         .unique(["evaluator", "metric"], keep="last")
         .sort("evaluator", "metric")
     )
+
+
+def _catalogue_rows() -> list[tuple[object, ...]]:
+    """Return the rows of all evaluators with their default parameters; imports all of them."""
+    return _metric_rows([catalog.build(name) for name in catalog.catalogue()]).rows()
 
 
 def _metric_rows(evaluators: Sequence[Evaluator]) -> pl.DataFrame:

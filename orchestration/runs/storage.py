@@ -1,8 +1,7 @@
-"""Dagster's SQLite storage, with databases of events that stay open while a run lasts.
+"""Dagster's SQLite databases, created without migrations and kept open while a run lasts.
 
-Dagster's own class opens a connection for every event, and stores each in up to three transactions.
-Other processes, such as `scoreline dev`, can use it on the same files at the same time and see each
-event as soon as it is stored.
+Dagster's own classes open a connection for every statement. Other processes, such as `scoreline
+dev`, can use them on the same files at the same time and see each event as soon as it is stored.
 """
 
 from __future__ import annotations
@@ -13,16 +12,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import sqlalchemy as db
+from alembic.script import ScriptDirectory
 from dagster._core.events import DagsterEventType
-from dagster._core.storage.event_log.schema import SqlEventLogStorageTable
-from dagster._core.storage.event_log.sqlite.sqlite_event_log import (
-    INDEX_SHARD_NAME,
-    SqliteEventLogStorage,
+from dagster._core.storage.event_log.schema import (
+    SqlEventLogStorageMetadata,
+    SqlEventLogStorageTable,
 )
+from dagster._core.storage.event_log.sqlite import sqlite_event_log
+from dagster._core.storage.runs.schema import RunStorageSqlMetadata
+from dagster._core.storage.runs.sqlite.sqlite_run_storage import SqliteRunStorage
+from dagster._core.storage.schedules.schema import ScheduleStorageSqlMetadata
+from dagster._core.storage.schedules.sqlite.sqlite_schedule_storage import SqliteScheduleStorage
+from dagster._core.storage.sql import get_alembic_config
 from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
 from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
 
-from orchestration.runs.run_files import EVENTS
+from orchestration.runs.run_files import EVENTS, RUNS, SCHEDULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,11 +35,89 @@ if TYPE_CHECKING:
     from dagster._core.events.log import EventLogEntry
     from dagster._serdes import ConfigurableClassData
 
+DATABASES = {
+    RUNS: RunStorageSqlMetadata,
+    EVENTS: SqlEventLogStorageMetadata,
+    SCHEDULES: ScheduleStorageSqlMetadata,
+}
 BATCH_SIZE = 1_000
 """How many events are stored together at most, which bounds the memory."""
 
+VERSION_TABLE = (
+    "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
+    "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+)
 
-class EventStorage(SqliteEventLogStorage):
+
+def has_databases(folder: Path) -> bool:
+    """Return whether all databases of an instance exist."""
+    return all((folder / name).exists() for name in DATABASES)
+
+
+def create_databases(folder: Path) -> None:
+    """Create the databases of an instance, with the tables of the installed Dagster."""
+    config = get_alembic_config(sqlite_event_log.__file__)
+    version = ScriptDirectory.from_config(config).as_revision_number("head")
+    for name, metadata in DATABASES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        engine = open_engine(folder / name)
+        with engine.begin() as connection:
+            connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+            connection.exec_driver_sql("BEGIN")
+            metadata.create_all(connection)
+            connection.exec_driver_sql(VERSION_TABLE)
+            connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (version,))
+        engine.dispose()
+    storage = RunningStorage(str(folder))
+    # The migrations of data find nothing to do, which they record.
+    storage.run_storage.migrate()
+    storage.run_storage.optimize()
+    storage.event_log_storage.reindex_events()
+    storage.event_log_storage.reindex_assets()
+    storage.schedule_storage.migrate()
+    storage.schedule_storage.optimize()
+    storage.dispose()
+
+
+def open_engine(file: Path) -> db.Engine:
+    """Return an engine that keeps its connection to a database open.
+
+    A commit survives the end of this process; a power failure may undo the latest ones, as SQLite
+    does not wait for the disk.
+    """
+    engine = db.create_engine(
+        db.URL.create("sqlite", database=str(file)),
+        pool_size=1,
+        max_overflow=-1,
+        connect_args={"timeout": SQLITE_BUSY_TIMEOUT_SECONDS, "check_same_thread": False},
+    )
+
+    @db.event.listens_for(engine, "connect")
+    def _(connection: Any, _: object) -> None:
+        connection.execute("PRAGMA synchronous=NORMAL")
+
+    return engine
+
+
+class RunStorage(SqliteRunStorage):
+    """The runs and their tags."""
+
+    @cached_property
+    def _engine(self) -> db.Engine:
+        return open_engine(Path(self._conn_string.removeprefix("sqlite:///")))
+
+    @contextmanager
+    def connect(self) -> Iterator[db.Connection]:
+        """Begin a transaction."""
+        with self._engine.begin() as connection:
+            yield connection
+
+    def dispose(self) -> None:
+        """Close the database."""
+        self._engine.dispose()
+
+
+class EventStorage(sqlite_event_log.SqliteEventLogStorage):
     """The events: one database for each run, and one for what concerns several runs."""
 
     @cached_property
@@ -43,7 +126,9 @@ class EventStorage(SqliteEventLogStorage):
 
     @cached_property
     def _tables(self) -> frozenset[str]:
-        return frozenset(db.inspect(self._engine(INDEX_SHARD_NAME)).get_table_names())
+        return frozenset(
+            db.inspect(self._engine(sqlite_event_log.INDEX_SHARD_NAME)).get_table_names()
+        )
 
     @cached_property
     def _planned(self) -> list[EventLogEntry]:
@@ -97,17 +182,28 @@ class EventStorage(SqliteEventLogStorage):
             yield connection
 
     def _engine(self, shard: str) -> db.Engine:
-        """Return the engine of a database, which keeps its connection open."""
         if shard not in self._engines:
-            engine = db.create_engine(
-                self.conn_string_for_shard(shard),
-                pool_size=1,
-                max_overflow=-1,
-                connect_args={"timeout": SQLITE_BUSY_TIMEOUT_SECONDS, "check_same_thread": False},
-            )
-            self._initdb(engine)
-            self._engines[shard] = engine
+            file = Path(self.path_for_shard(shard))
+            is_new = not file.exists()
+            self._engines[shard] = open_engine(file)
+            if is_new:
+                self._create_tables(self._engines[shard])
         return self._engines[shard]
+
+    def _create_tables(self, engine: db.Engine) -> None:
+        """Create the tables of a run's database, which are those of the index."""
+        with self._engine(sqlite_event_log.INDEX_SHARD_NAME).begin() as index:
+            query = "SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY rowid"
+            statements = index.exec_driver_sql(query).scalars().all()
+            version = index.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one()
+        with engine.begin() as connection:
+            connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+            # A process that shows this run may create them at the same time.
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            if connection.exec_driver_sql("SELECT 1 FROM sqlite_master").first() is None:
+                for statement in statements:
+                    connection.exec_driver_sql(statement)
+                connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (version,))
 
     def dispose(self) -> None:
         """Close the databases."""
@@ -118,11 +214,16 @@ class EventStorage(SqliteEventLogStorage):
 
 
 class RunningStorage(DagsterSqliteStorage):
-    """The storage of an instance for the process that runs steps."""
+    """The storage of an instance whose databases exist, for the process that runs steps."""
 
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
-        super().__init__(base_dir, inst_data)
-        self._event_log_storage = EventStorage(str((Path(base_dir) / EVENTS).parent))
+        folder = Path(base_dir)
+        self.base_dir = base_dir
+        self._run_storage = RunStorage(f"sqlite:///{folder / RUNS}")
+        self._event_log_storage = EventStorage(str((folder / EVENTS).parent))
+        self._schedule_storage = SqliteScheduleStorage(f"sqlite:///{folder / SCHEDULES}")
+        self._inst_data = inst_data
+        super(DagsterSqliteStorage, self).__init__()  # type: ignore[no-untyped-call]
 
     @classmethod
     def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Any) -> Self:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,14 +13,12 @@ from orchestration.cli.output import echo
 from orchestration.cli.program import debug_option
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
+    from orchestration.cli.evaluator_pages import Page
     from orchestration.cli.output import OutputFormat
 
 HELP_ORDER = 8
-
-Page: TypeAlias = dict[str, Any]
-"""The description of an evaluator as JSON values."""
 
 
 @click.command(
@@ -50,9 +47,10 @@ def command(words: tuple[str, ...], output_format: OutputFormat) -> None:
     The description of an evaluator shows the question it answers, its metrics with bounds and
     thresholds, its parameters with defaults, and the input fields it reads.
     """
+    from orchestration.cli.evaluator_pages import load_pages
     from orchestration.cli.output import write
 
-    pages = _load_pages()
+    pages = load_pages()
     name = " ".join(words) or None
     members = [page for page in pages if name in (None, page["family"])]
     if name is not None and not members and name not in {page["name"] for page in pages}:
@@ -76,42 +74,6 @@ def command(words: tuple[str, ...], output_format: OutputFormat) -> None:
         columns = ["evaluator", "family", "primary", "asks", "summary"]
         rows = [[*row[:3], ", ".join(row[5]) or None, row[6]] for row in rows]
     write(columns, rows, output_format, optional=("primary", "family"))
-
-
-def _load_pages() -> list[Page]:
-    """Return the pages of all evaluators, by family and name."""
-    from evaluators import catalog
-    from evaluators.sample import input_fields, input_file
-
-    return [
-        {
-            "name": each.name,
-            "family": each.family,
-            "question": each.question,
-            "prose": each.prose,
-            "primary": each.primary.name,
-            "metrics": [
-                [m.name, m.best, *m.bounds, m.threshold, m.primary, m.level, m.summary]
-                for m in each.metrics
-            ],
-            "parameters": [[p.name, json.dumps(p.default), p.meaning] for p in each.parameters],
-            "fields": _distinct(
-                [list(input_fields(column)), input_file(column), column in each.reads]
-                for column in (*each.reads, *each.optional)
-            ),
-            "keys": list(each.engine_keys),
-        }
-        for each in catalog.describe_all()
-    ]
-
-
-def _distinct(rows: Iterable[list[Any]]) -> list[list[Any]]:
-    """Return rows without repetitions: two columns may come from one field."""
-    found: list[list[Any]] = []
-    for row in rows:
-        if row not in found:
-            found.append(row)
-    return found
 
 
 def _write_prose(text: str, output_format: OutputFormat) -> None:

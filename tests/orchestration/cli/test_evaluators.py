@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
@@ -14,6 +14,9 @@ from orchestration.cli.program import program
 from records.document import Document
 from records.prediction import Prediction
 from records.question import Question
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FILES = {"questions": Question, "predictions": Prediction, "documents": Document}
 
@@ -51,6 +54,32 @@ def test_description_names_input_fields() -> None:
         ["retrieved", "predictions", "yes"],
         ["gold_relevance", "questions", "no"],
     ]
+
+
+def test_pages_are_cached_for_the_same_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    file = tmp_path / "scoreline" / "evaluator-pages.json"
+    first = listed()
+    cached = json.loads(file.read_text(encoding="utf-8"))
+    cached["value"][0]["question"] = "Is it cached?"
+    file.write_text(json.dumps(cached), encoding="utf-8")
+    changed = listed()
+    name = cached["value"][0]["name"]
+    assert changed == {**first, name: {**first[name], "summary": "Is it cached?"}}
+    for other in (json.dumps({**cached, "code": "of another version"}), "[]", "{"):
+        file.write_text(other, encoding="utf-8")
+        assert listed() == first
+
+
+def test_pages_are_described_without_a_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = listed()
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert listed() == expected
 
 
 def test_unknown_evaluator() -> None:

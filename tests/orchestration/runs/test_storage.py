@@ -1,4 +1,4 @@
-"""Events are stored as Dagster would store them, in databases that stay open in a run."""
+"""The databases of the instance are those that Dagster would create, and stay open in a run."""
 
 import sqlite3
 from pathlib import Path
@@ -8,6 +8,28 @@ import pytest
 from dagster._core.instance import InstanceRef
 
 from orchestration.runs import storage
+
+
+@dg.asset
+def numbers() -> int:
+    return 1
+
+
+def _content(file: Path) -> tuple[list[object], ...]:
+    """Return the schema of a database, its version and the migrations that are noted as done."""
+    with sqlite3.connect(file) as connection:
+        names = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
+        schema = connection.execute(names).fetchall()
+        tables = {name for kind, name, *_ in schema if kind == "table"}
+        version = connection.execute("SELECT * FROM alembic_version").fetchall()
+        mode = connection.execute("PRAGMA journal_mode").fetchall()
+        done: list[object] = []
+        if "secondary_indexes" in tables:
+            query = "SELECT name, migration_completed IS NULL FROM secondary_indexes ORDER BY name"
+            done = connection.execute(query).fetchall()
+    connection.close()
+    normal = [(*row[:3], "".join((row[3] or "").split())) for row in schema]
+    return normal, version, mode, done
 
 
 def _open(folder: Path) -> dg.DagsterInstance:
@@ -26,7 +48,19 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
     for folder in (own, theirs):
         folder.mkdir()
         (folder / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
+    storage.create_databases(own)
     return own, theirs
+
+
+def test_the_databases_are_those_that_dagster_creates(folders: tuple[Path, Path]) -> None:
+    own, theirs = folders
+    with _open(own) as ours, dg.DagsterInstance.from_config(str(theirs)) as dagsters:
+        runs = [dg.materialize([numbers], instance=each).run_id for each in (ours, dagsters)]
+    for name in storage.DATABASES:
+        assert _content(own / name) == _content(theirs / name)
+    runs_of = zip(folders, runs, strict=True)
+    events = [folder / "history" / "runs" / f"{run}.db" for folder, run in runs_of]
+    assert _content(events[0]) == _content(events[1])
 
 
 KINDS = dg.StaticPartitionsDefinition(["a", "b", "c"])

@@ -74,7 +74,7 @@ class ClaimedCalls:
             if isinstance(found, Holder):
                 self._name_once(found)
                 await asyncio.sleep(_POLL_S)
-            elif (found.error or "").startswith(OVER_BUDGET):
+            elif found.reply is None and (found.error or "").startswith(OVER_BUDGET):
                 # The budget of another run; this one has its own.
                 number = found.number
             else:

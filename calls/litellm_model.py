@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from calls.completion import Completion, TokenLogprob
@@ -25,9 +26,17 @@ if TYPE_CHECKING:
 _OPENAI = "openai/"
 
 
-@cache
+_LOADING = Lock()
+
+
 def litellm() -> ModuleType:
-    """Import LiteLLM without network access, prints and telemetry."""
+    """Import LiteLLM without network access, prints and telemetry; once, whichever thread asks."""
+    with _LOADING:
+        return _load()
+
+
+@cache
+def _load() -> ModuleType:
     import logging
     import warnings
 

@@ -18,7 +18,7 @@ pytestmark = takes_minutes
 ROOT = Path(__file__).parents[1]
 COLLIDING = (
     *("assets/__init__.py", "evaluators.py", "orchestration/__init__.py", "warehouse.py"),
-    *("scoreline.py", "systems.py", "calls.py", "dagster.py", "polars.py"),
+    *("scoreline.py", "systems.py", "calls.py", "records.py", "dagster.py", "polars.py"),
 )
 """Files of a user's own; each of them fails when it is imported."""
 

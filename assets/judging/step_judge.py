@@ -48,7 +48,6 @@ def check_of_judge(
 
     It is made before a system is asked: answers that nobody can judge must not be paid for.
     """
-    selected = context.run.asset_selection
     judged = {
         judgments_key(each.name)
         for name in benchmarks
@@ -56,9 +55,8 @@ def check_of_judge(
         if is_judged(each)
     }
     names = {tuple(key.path) for key in judged}
-    if not names or not (
-        selected is None or any(tuple(key.path[-2:]) in names for key in selected)
-    ):
+    selected = context.job_def.asset_layer.selected_asset_keys
+    if not any(tuple(key.path[-2:]) in names for key in selected):
         return None
     engines, _ = engines_within_budget(
         with_judge_of(context, project), warehouse_of(context, project), context.run.tags

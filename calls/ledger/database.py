@@ -27,15 +27,17 @@ from calls.ledger.errors import (
     LedgerUnreachable,
 )
 from calls.ledger.location import LedgerSchema
+from calls.ledger.owners import find_living
 from calls.ledger.versions import TABLES, UPGRADES, VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from sqlalchemy import Connection, Engine
 
     from calls.ledger.location import LedgerLocation
+    from calls.ledger.owners import OwnerRow
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -98,6 +100,7 @@ class LedgerDatabase:
         """Bring the tables of an earlier version up to date in one transaction, and fill them."""
         if self.version == VERSION:
             return
+        self._require_unused()
         with self.errors(), self._begin() as connection:
             self._lock_tables(connection)
             self.id = self._find(connection)
@@ -110,6 +113,20 @@ class LedgerDatabase:
                 )
                 fill(connection)
                 self.version = VERSION
+
+    def _require_unused(self) -> None:
+        """Refuse an upgrade while a process of an earlier version could not store its replies."""
+
+        def read() -> Sequence[OwnerRow]:
+            with self.reading() as connection:
+                return connection.execute(text("SELECT * FROM ledger_owners")).all()
+
+        living = find_living(read)
+        if living is not None:
+            raise LedgerLocked(
+                f"the ledger of {self._location.owner!r} is used by process {living.pid} on "
+                f"{living.host} with an earlier version of Scoreline: wait until it has ended"
+            )
 
     @contextmanager
     def transaction(self) -> Iterator[tuple[Connection, int]]:

@@ -18,7 +18,12 @@ from uuid import uuid4
 from sqlalchemy import text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
+
     from sqlalchemy import Connection, Row
+
+    OwnerRow: TypeAlias = Row[tuple[str, int, int, str, str]]
 
 BEAT_S: Final = 3.0
 LEASE_S: Final = 20.0
@@ -73,7 +78,7 @@ class Watch:
     def __init__(self) -> None:
         self._seen: dict[str, tuple[int, float]] = {}
 
-    def is_dead(self, owner: Row[tuple[str, int, int, str, str]]) -> bool:
+    def is_dead(self, owner: OwnerRow) -> bool:
         """Return whether an owner is dead, from its row in `ledger_owners`."""
         if owner.machine == machine() and not _pid_exists(owner.pid):
             return True
@@ -82,6 +87,22 @@ class Watch:
             self._seen[owner.owner] = (owner.beats, time.monotonic())
             return False
         return time.monotonic() - since > LEASE_S
+
+
+def find_living(read: Callable[[], Sequence[OwnerRow]]) -> OwnerRow | None:
+    """Return an owner whose heart beats; None if none does, which takes as long as a lease.
+
+    Args:
+        read: Returns the rows of `ledger_owners`.
+    """
+    watch = Watch()
+    first: dict[str, int] = {}
+    while owners := [each for each in read() if not watch.is_dead(each)]:
+        for each in owners:
+            if first.setdefault(each.owner, each.beats) != each.beats:
+                return each
+        time.sleep(BEAT_S / 3)
+    return None
 
 
 def bury_the_dead(connection: Connection, watch: Watch) -> None:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from dagster_shared.error import SerializableErrorInfo
 
 # The message of an exception of these packages is shown without the exception's name.
-OWN_PACKAGES = ("scoreline.", "warehouse.", "evaluators.", "assets.", "orchestration.")
+OWN_PACKAGES = (
+    *("scoreline.", "orchestration.", "assets.", "evaluators.", "systems.", "calls.", "warehouse."),
+    "records.",
+)
 
 
 class StepFailed(OrchestrationError):  # noqa: N818 - the name says what it is

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, get_origin
 
+from pydantic import BeforeValidator
+
 from evaluators.errors import did_you_mean
 from records.prediction import Prediction, Retrieved
-from records.shapes import plain
+from records.shapes import constraints, plain
 from systems.client import (
     ANSWER_FIELDS,
     USAGE_FIELDS,
@@ -31,6 +33,12 @@ _NAMED: Final[Mapping[Any, tuple[tuple[type, ...], str]]] = {
     bool: ((bool,), "true or false"),
     list: ((list,), "a list"),
 }
+_CONVERTED: Final[Mapping[Any, tuple[tuple[type, ...], str]]] = {
+    str: ((str, int), "a text"),
+    float: ((int, float, str), "a time"),
+}
+"""The same where a validator converts values: ids that are numbers, times in words."""
+
 _OBJECT: Final[tuple[tuple[type, ...], str]] = ((dict,), "an object")
 
 
@@ -40,7 +48,11 @@ def _expected(field: str) -> tuple[tuple[type, ...], str]:
         return _NAMED[int]
     if _retrieved_field(field) is not None:
         return _NAMED[list]
-    kind = plain(Prediction.declared()[field].annotation)
+    annotation = Prediction.declared()[field].annotation
+    kind = plain(annotation)
+    is_converted = any(isinstance(each, BeforeValidator) for each in constraints(annotation))
+    if is_converted and kind in _CONVERTED:
+        return _CONVERTED[kind]
     if get_origin(kind) is Literal:
         kind = str
     return _NAMED.get(get_origin(kind) or kind, _OBJECT)

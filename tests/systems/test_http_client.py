@@ -158,6 +158,7 @@ REPLY = {
     "usage": {"in": 7.0, "out": 2, "usd": 0.001},
     "error": None,
     "blank": "",
+    "trace": {"id": 17, "start": "2026-01-31T09:30:00Z", "end": 1769851801.5},
 }
 PATHS = {"answer": "$.data.text"}
 
@@ -180,6 +181,10 @@ PATHS = {"answer": "$.data.text"}
             {"label": "river", "cost_usd": 0.001},
         ),
         ({"answer": "$.blank"}, {"answer": ""}),
+        (
+            {"started_at": "$.trace.start", "ended_at": "$.trace.end", "trace_id": "$.trace.id"},
+            {"started_at": "2026-01-31T09:30:00Z", "ended_at": 1769851801.5, "trace_id": 17},
+        ),
         ({"answer": "$.hits[?@.id == 'd2'].body"}, {"answer": "two"}),
         ({"error": "$.error", "extra": "$.usage"}, {"extra": REPLY["usage"]}),
         ({"error": "$.nowhere.error"}, {}),

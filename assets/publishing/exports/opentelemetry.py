@@ -40,8 +40,8 @@ ORDER BY ALL
 
 _SCORES = f"""
 SELECT s.question_id, s.repeat, s.value, s.status, s.reason, epoch_ns(s.scored_at) AS time_ns,
-    coalesce(p.trace_id, p.extra ->> '$.trace_id') AS trace_id, p.extra ->> '$.span_id' AS span_id,
-    p.extra ->> '$.response_id' AS response_id
+    coalesce(p.trace_id, p.extra ->> '$.trace_id', p.extra ->> '$.extra.trace_id') AS trace_id,
+    p.extra ->> '$.span_id' AS span_id, p.extra ->> '$.response_id' AS response_id
 FROM answer_scores AS s
 LEFT JOIN predictions AS p USING (benchmark, system, question_id, repeat)
 WHERE s.benchmark = $benchmark AND s.system = $system AND s.evaluator = $evaluator

@@ -73,7 +73,7 @@ def require_reachable(settings: JudgeSettings) -> None:
         return
     url = urlsplit(settings.api_base)
     host, port = url.hostname or "", url.port or _PORTS[url.scheme]
-    if url.scheme in getproxies() and not proxy_bypass(host):
+    if {url.scheme, "all"} & getproxies().keys() and not proxy_bypass(host):
         return
     try:
         socket.create_connection((host, port), _CONNECT_S).close()

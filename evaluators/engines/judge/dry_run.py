@@ -91,7 +91,7 @@ class DryRunJudge:
                 self.missing.add(digest)
             if len(self._samples) < TOKEN_SAMPLE:
                 self._samples.setdefault(digest, call.messages)
-            self.origins[origin._replace(step=0)] += 1
+            self.origins[origin._replace(step=0, member=0, replicate=0, turn=0)] += 1
             future.set_exception(JudgeError(PLANNED))
             return future
         self.held.add(digest)

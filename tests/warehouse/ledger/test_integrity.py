@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import text
 
+from calls.ledger import owners
 from calls.ledger.database import LedgerDatabase
-from calls.ledger.errors import LedgerError
+from calls.ledger.errors import LedgerError, LedgerLocked
 from calls.ledger.versions import VERSION
 from tests.warehouse.ledger.rows import digest, judgment
 from warehouse.ledger.open import ledger_file, ledger_location, open_ledger
@@ -182,6 +185,48 @@ def test_packed_numbers_of_calls_become_columns(warehouse: Warehouse) -> None:
         (1, 0, 0, 0, 1, digest(3)),
         (2, 2, 0, 0, 2, digest(4)),
     ]
+
+
+def test_an_upgrade_waits_for_no_dead_process_and_refuses_a_living_one(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owners, "BEAT_S", 0.3)
+    with open_ledger(warehouse, "run") as ledger:
+        ledger.record_judgment(judgment(1)).result()
+        ledger._database().write(lambda connection, _: _pack_steps(connection, []))
+    database = LedgerDatabase(ledger_location(warehouse.path))
+    database.write(lambda connection, _: _add_owner(connection, pid=2**22 + 1))
+    database.upgrade(lambda _: None)
+    assert database.version == VERSION
+    database.write(lambda connection, _: _pack_steps(connection, []))
+    database.write(lambda connection, _: _add_owner(connection, pid=os.getpid()))
+    beating = Event()
+
+    def beat() -> None:
+        while not beating.wait(0.1):
+            database.write(lambda connection, _: connection.execute(text(_BEAT)))
+
+    thread = Thread(target=beat)
+    thread.start()
+    old = LedgerDatabase(ledger_location(warehouse.path))
+    try:
+        with pytest.raises(LedgerLocked, match=f"is used by process {os.getpid()} on here with"):
+            old.upgrade(lambda _: None)
+    finally:
+        beating.set()
+        thread.join()
+        old.close()
+        database.close()
+
+
+_BEAT = "UPDATE ledger_owners SET beats = beats + 1"
+
+
+def _add_owner(connection: Any, pid: int) -> None:
+    connection.execute(text("DELETE FROM ledger_owners"))
+    values = {"owner": "x", "pid": pid, "machine": owners.machine()}
+    insert = "INSERT INTO ledger_owners VALUES (:owner, 0, :pid, :machine, 'here')"
+    connection.execute(text(insert), values)
 
 
 def test_the_cost_of_a_replaced_outcome_stays(warehouse: Warehouse) -> None:

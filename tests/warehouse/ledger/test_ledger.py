@@ -387,7 +387,7 @@ def test_a_network_file_system_is_refused_with_the_way_out(
     ("damage", "error", "message"),
     [
         (lambda file: file.write_bytes(b"nonsense" * 1000), LedgerError, "not a database"),
-        (lambda file: file.unlink() or file.mkdir(), LedgerError, "unable to open"),
+        (lambda file: file.unlink() or file.mkdir(), LedgerError, "is a folder"),
         (
             lambda file: sqlite3.connect(file, isolation_level=None).execute(
                 "UPDATE ledger_store SET version = 99"

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from records import fields
-from records.message import Message, Reported, Time, Tokens, last_answer
+from records.message import Message, Reported, Time, Tokens, empty_as_null, last_answer
 from records.record import (
     SPACES,
     Amount,
@@ -161,6 +161,8 @@ class Prediction(Record):
 
     whole: ClassVar[tuple[str, ...]] = ("doc_id", "rank", "text")
     """The fields of `retrieved` that either all documents of a prediction have, or none."""
+
+    _without_empty = field_validator("trace_id", mode="before")(empty_as_null)
 
     @field_validator("error")
     @classmethod

@@ -159,7 +159,9 @@ class ToolCall(MessagePart):
 
     id: Id | None = fields.answer("The id of the call, to which its result refers.")
     name: Name = fields.answer("The tool.", ...)
-    arguments: Annotated[Any, BeforeValidator(_arguments)] = fields.answer(
+    arguments: Annotated[
+        Any, BeforeValidator(_arguments, json_schema_input_type=dict[str, Any] | str)
+    ] = fields.answer(
         "The arguments: an object, or the JSON text that the model sent, kept as it was sent; "
         "`args` and `input` are read as it."
     )
@@ -184,7 +186,8 @@ class Message(MessagePart):
         fields.answer("Who speaks; `developer` is read as `system`, and `function` as `tool`.", ...)
     )
     content: Content | None = fields.answer(
-        "Its text. Parts of type `text` are joined; others are kept as `[image]` and the like."
+        "Its text. Parts of the types `text`, `input_text` and `output_text` are joined; others "
+        "are kept as `[image]` and the like."
     )
     name: Name | None = fields.answer("The name of the speaker, or of the tool.")
     tool_calls: list[ToolCall] | None = fields.answer("The calls of tools that it asks for.")

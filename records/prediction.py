@@ -140,8 +140,14 @@ class Prediction(Record):
         "is the answer where none is given.",
         stored="JSON",
     )
-    tokens_in: Tokens | None = fields.measured("The input tokens.")
-    tokens_out: Tokens | None = fields.measured("The output tokens.")
+    tokens_in: Tokens | None = fields.measured(
+        "The input tokens.",
+        stored_meaning="The input tokens; those of systems that are asked are in `answers`.",
+    )
+    tokens_out: Tokens | None = fields.measured(
+        "The output tokens.",
+        stored_meaning="The output tokens; those of systems that are asked are in `answers`.",
+    )
     started_at: Time | None = fields.measured(
         "When the answer was begun: ISO 8601 with a zone, or seconds since 1970.",
         stored_meaning="When the answer was begun, in seconds since 1970.",

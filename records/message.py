@@ -112,6 +112,8 @@ def _parsed_arguments(value: object) -> object:
         return value
     try:
         parsed = json.loads(value, parse_constant=_finite, parse_float=_finite)
+        # Half of a surrogate pair is not a character.
+        json.dumps(parsed, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         parsed = None
     if not isinstance(parsed, dict):

@@ -173,6 +173,14 @@ def test_wrong_values_of_answers_are_rejected(
             {"expected_tool_calls": [{"name": "f", "arguments": '{"x": 1e999}'}]},
             "expected_tool_calls[0].arguments: expected an object, or its JSON as text",
         ),
+        (
+            {"expected_tool_calls": [{"name": "f", "arguments": '{"x": "\\ud800"}'}]},
+            "expected_tool_calls[0].arguments: expected an object, or its JSON as text",
+        ),
+        (
+            {"expected_tool_calls": [{"name": "f", "arguments": '{"x":' + "[" * 5000}]},
+            "expected_tool_calls[0].arguments: expected an object, or its JSON as text",
+        ),
         ({"tools": [{"description": "x"}]}, "tools[0].name: missing"),
     ],
 )

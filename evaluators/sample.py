@@ -53,9 +53,9 @@ def _columns(record: type[Record]) -> Iterator[StoredColumn]:
 
 
 COLUMNS: Mapping[str, StoredColumn] = MappingProxyType(
-    {each.name: each for record in (Prediction, Question) for each in _columns(record)}
+    {each.name: each for record in (Question, Prediction) for each in _columns(record)}
 )
-"""The columns that store a question or an answer."""
+"""The columns that store a question or an answer; of two of one name, that of the answer."""
 
 _DOCUMENT = pl.List(pl.Struct({"sentence_id": pl.String, "text": pl.String}))
 _OPPONENTS = pl.List(pl.Struct({"system": pl.String, "answer": pl.String}))
@@ -77,10 +77,7 @@ ANSWER_COLUMNS = frozenset(each.name for each in _columns(Prediction) if each.ro
 
 def empty_value(column: str) -> str | list[Any] | None:
     """Return what a column of answers holds where there is no answer."""
-    shape = COLUMNS[column].shape
-    if shape == "VARCHAR":
-        return ""
-    return [] if isinstance(shape, list) else None
+    return COLUMNS[column].empty_value
 
 
 class Sentence(TypedDict):
@@ -180,6 +177,8 @@ def input_fields(column: str) -> tuple[str, ...]:
         return ("sentences", "text")
     if column == "opponents":
         return ("answer",)
+    if column == "history":
+        return ("history", "messages")
     return COLUMNS[column].fields if column in COLUMNS else (column,)
 
 

@@ -19,7 +19,7 @@ from evaluators.flows.scheduler import OPEN_FLOWS, Scheduler
 from evaluators.kinds.pairwise import grade_strengths, pair_answers
 from evaluators.metric import rounding_error
 from evaluators.outcome import Graded, Status, TargetError, Undefined, Unscored, as_graded
-from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS, empty_value
+from evaluators.sample import ANSWER_COLUMNS, COLUMNS, KEYS, SAMPLE_COLUMNS, empty_value
 from evaluators.score_grid import IS_FAILED, ScoreGrid, pack, unscored_columns
 from evaluators.text.references import NON_BLANK
 
@@ -319,7 +319,9 @@ def _absent_reason(evaluator: Evaluator) -> pl.Expr:
     for name in sorted(evaluator.reads):
         missing = pl.col(name).is_null()
         if name in evaluator.non_empty:
-            if SAMPLE_COLUMNS[name] == pl.String:
+            if name in COLUMNS and COLUMNS[name].is_json:
+                empty = pl.col(name).is_in(["[]", "{}"])
+            elif SAMPLE_COLUMNS[name] == pl.String:
                 empty = ~pl.col(name).str.contains(NON_BLANK)
             else:
                 empty = pl.col(name).list.len() == 0

@@ -37,6 +37,7 @@ class StoredColumn:
         most: The maximum, if there is one.
         among: The allowed texts; empty: any.
         default: The value of records without the field; null: none.
+        has_json_list: Whether it holds lists as JSON text.
     """
 
     name: str
@@ -49,6 +50,7 @@ class StoredColumn:
     most: float | None = None
     among: tuple[str, ...] = ()
     default: Any = None
+    has_json_list: bool = False
 
     @property
     def type(self) -> str:
@@ -64,6 +66,15 @@ class StoredColumn:
     def is_list(self) -> bool:
         """Whether it holds lists."""
         return isinstance(self.shape, list)
+
+    @property
+    def empty_value(self) -> str | list[Any] | None:
+        """What it holds if there is nothing in it: an empty list or text; null: there is none."""
+        if self.has_json_list:
+            return "[]"
+        if self.is_list:
+            return []
+        return "" if self.shape == "VARCHAR" else None
 
 
 @cache
@@ -117,4 +128,5 @@ def _column(record: type[Record], name: str, column: str, declared: Declared) ->
         most=most if is_number and shape == "DOUBLE" else None,
         among=get_args(kind) if get_origin(kind) is Literal else (),
         default=None if is_member else record.model_fields[name].get_default(),
+        has_json_list=shape == "JSON" and list_item(declared.annotation) is not None,
     )

@@ -27,6 +27,7 @@ EXPECTED: Final = {
     "int_from_float": "a whole number",
     "float_type": "a number",
     "finite_number": "a finite number",
+    "bool_type": "true or false",
 }
 """The expected type by the type of pydantic error."""
 
@@ -74,8 +75,13 @@ def sentences(error: ValidationError) -> list[str]:
     return [_sentence(fault) for fault in error.errors(include_url=False)]
 
 
+def describe_field(path: Sequence[str | int], message: str) -> str:
+    """Return a message about a field, such as ``answer: expected text``."""
+    field = _field_path(path)
+    return f"{field}: {message}" if field else message
+
+
 def _sentence(fault: ErrorDetails) -> str:
-    field = _field_path(fault["loc"])
     kind = fault["type"]
     context: dict[str, Any] = fault.get("ctx", {})
     if kind == "missing":
@@ -90,7 +96,7 @@ def _sentence(fault: ErrorDetails) -> str:
         message += found(fault["input"])
     else:
         message = f"expected {EXPECTED.get(kind, kind)}, found {found(fault['input'])}"
-    return f"{field}: {message}" if field else message
+    return describe_field(fault["loc"], message)
 
 
 def _field_path(path: Sequence[str | int]) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from records import fields
-from records.message import Message, Reported, Time, Tokens, last_answer
+from records.message import Message, Reported, Time, Tokens, empty_as_null, last_answer
 from records.record import (
     SPACES,
     Amount,
@@ -140,8 +140,14 @@ class Prediction(Record):
         "is the answer where none is given.",
         stored="JSON",
     )
-    tokens_in: Tokens | None = fields.measured("The input tokens.")
-    tokens_out: Tokens | None = fields.measured("The output tokens.")
+    tokens_in: Tokens | None = fields.measured(
+        "The input tokens.",
+        stored_meaning="The input tokens; those of systems that are asked are in `answers`.",
+    )
+    tokens_out: Tokens | None = fields.measured(
+        "The output tokens.",
+        stored_meaning="The output tokens; those of systems that are asked are in `answers`.",
+    )
     started_at: Time | None = fields.measured(
         "When the answer was begun: ISO 8601 with a zone, or seconds since 1970.",
         stored_meaning="When the answer was begun, in seconds since 1970.",
@@ -161,6 +167,8 @@ class Prediction(Record):
 
     whole: ClassVar[tuple[str, ...]] = ("doc_id", "rank", "text")
     """The fields of `retrieved` that either all documents of a prediction have, or none."""
+
+    _without_empty = field_validator("trace_id", mode="before")(empty_as_null)
 
     @field_validator("error")
     @classmethod

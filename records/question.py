@@ -154,7 +154,7 @@ class Question(Record):
     )
     user_goal: str | None = fields.gold("What the user wants to reach in the conversation.")
     role_description: str | None = fields.gold("The role that the system is to keep to.")
-    topics: list[str] | None = fields.gold("The topics that the system is to keep to.")
+    topics: Texts | None = fields.gold("The topics that the system is to keep to, or one topic.")
     conversation_id: Id | None = fields.gold(
         "The conversation of which the question is a turn; the default of `cluster`."
     )

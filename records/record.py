@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Self, get_args, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from records.error_messages import RecordError, found, sentences
+from records.error_messages import RecordError, describe_field, found, sentences
 from records.fields import Declared
+from records.shapes import shape_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from records.fields import Role
 
@@ -133,9 +135,40 @@ class Record(BaseModel):
             fields = {key: value for key, value in fields.items() if key in names}
             fields["extra"] = extra or None
         try:
-            return cls.model_validate(fields)
+            record = cls.model_validate(fields)
         except ValidationError as error:
             raise RecordError(sentences(error)) from None
+        for name in cls._json_fields() & fields.keys():
+            for path, value in _numbers_not_finite(fields[name], (name,)):
+                raise RecordError(
+                    [describe_field(path, f"expected a finite number, found {found(value)}")]
+                )
+        return record
+
+    @classmethod
+    @cache
+    def _json_fields(cls) -> frozenset[str]:
+        """Return the known fields that are stored as JSON."""
+        return frozenset(
+            name
+            for name, each in cls.declared().items()
+            if name != "extra" and (each.stored or shape_of(each.annotation)) == "JSON"
+        )
+
+
+def _numbers_not_finite(
+    value: object, path: tuple[str | int, ...]
+) -> Iterator[tuple[tuple[str | int, ...], float]]:
+    """Yield the numbers in a value that JSON cannot hold, with their paths."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            yield path, value
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield from _numbers_not_finite(each, (*path, str(name)))
+    elif isinstance(value, list):
+        for place, each in enumerate(value):
+            yield from _numbers_not_finite(each, (*path, place))
 
 
 def fields_of(record: type[Record], *roles: Role) -> tuple[str, ...]:

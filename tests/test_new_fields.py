@@ -30,11 +30,13 @@ class Prediction(Record):
 '''
 FIELDS = """    confidence: Probability | None = fields.answer("How sure the system is.")
     lookups: list[Lookup] | None = fields.answer("The look-ups before the answer.")
+    plans: list[Lookup] | None = fields.answer("Those it planned.", stored="JSON")
     extra: dict[str, Any] | None = fields.measured("""
 MIGRATION = """-- Look-ups.
 ALTER TABLE predictions ADD COLUMN IF NOT EXISTS confidence DOUBLE;
 ALTER TABLE predictions ADD COLUMN IF NOT EXISTS
     lookups STRUCT(tool VARCHAR, hits INTEGER, terms VARCHAR[])[];
+ALTER TABLE predictions ADD COLUMN IF NOT EXISTS plans JSON;
 """
 
 

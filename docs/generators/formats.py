@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from docs.generators.fields import cell, describe_fields
 from records.document import Document
+from records.message import Message, ToolCall
 from records.prediction import Prediction, Retrieved
 from records.question import Question
 from warehouse.formats.catalog import formats
@@ -43,6 +44,8 @@ def generated_parts() -> dict[str, str]:
         "questions": _fields(Question),
         "predictions": _fields(Prediction),
         "retrieved": _fields(Retrieved),
+        "messages": _fields(Message),
+        "calls": _fields(ToolCall),
         "documents": _fields(Document),
     }
 

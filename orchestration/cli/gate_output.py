@@ -52,7 +52,7 @@ def show_gate(
     """Show the results of one gate: on standard output, and where continuous integration looks.
 
     Args:
-        results: The results, all of the same kind.
+        results: The results, at least one, all of the same kind.
         output_format: The format of standard output.
         junit: The JUnit file to write; None for none.
         strict: Whether a gate fails where there is not enough data.

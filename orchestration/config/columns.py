@@ -28,7 +28,8 @@ _FIELDS = {
     "documents": Document.annotations().keys(),
 }
 
-_NUMBERS = Shape.of(Question).numbers | Shape.of(Prediction).numbers
+_SHAPES = (Shape.of(Question), Shape.of(Prediction))
+_NUMBERS = frozenset(name for each in _SHAPES for name in each.numbers | each.text_or_number)
 """The fields whose columns can be converted."""
 
 

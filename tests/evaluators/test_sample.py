@@ -7,7 +7,15 @@ import dataclasses
 import polars as pl
 import pytest
 
-from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS, Sample
+from evaluators.sample import (
+    ANSWER_COLUMNS,
+    COLUMNS,
+    KEYS,
+    SAMPLE_COLUMNS,
+    Sample,
+    empty_value,
+    input_fields,
+)
 from tests.support.samples import samples
 
 FULL = {
@@ -31,8 +39,13 @@ def test_keys_and_answers_are_sample_columns() -> None:
 
 
 def test_what_a_system_answers_can_be_emptied() -> None:
-    kinds = {SAMPLE_COLUMNS[name] for name in ANSWER_COLUMNS}
-    assert all(kind == pl.String or isinstance(kind, pl.List) for kind in kinds)
+    assert all(empty_value(name) in ("", "[]", []) for name in ANSWER_COLUMNS)
+    assert empty_value("messages") == "[]"
+
+
+def test_messages_are_those_of_the_answer() -> None:
+    assert COLUMNS["messages"].role == "answer"
+    assert input_fields("history") == ("history", "messages")
 
 
 def test_a_row_of_a_frame_becomes_a_sample() -> None:

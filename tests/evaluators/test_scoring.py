@@ -44,6 +44,27 @@ def _one(evaluator: Evaluator, row: Mapping[str, Any]) -> dict[str, Outcome]:
 
 
 @pytest.mark.parametrize(
+    ("messages", "error", "outcome"),
+    [
+        ('[{"role":"assistant"}]', None, Outcome(1.0)),
+        ("[]", None, Outcome(None, "not_applicable", "no messages")),
+        ('[{"role":"assistant"}]', "x", Outcome(0.0, reason="target_error")),
+        ("[]", "x", Outcome(0.0, reason="target_error")),
+    ],
+)
+def test_empty_lists_in_json_are_missing_unless_the_system_failed(
+    messages: str, error: str | None, outcome: Outcome
+) -> None:
+    column = frozenset({"messages"})
+    evaluator = of_frame(
+        {"n": (pl.col("messages").str.len_bytes() > 2).cast(pl.Float64)},
+        reads=column,
+        non_empty=column,
+    )
+    assert _one(evaluator, {"messages": messages, "error": error}) == {"n": outcome}
+
+
+@pytest.mark.parametrize(
     ("row", "outcome"),
     [
         ({"answer": "four", "expected_answers": GOLD}, Outcome(0.04)),

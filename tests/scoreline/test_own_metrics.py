@@ -182,3 +182,18 @@ def test_an_evaluator_may_be_used_under_several_names() -> None:
         ["rouge", {"rouge_of_words": {"rouge": {"words": "stemmed"}}}],
     )
     assert found.leaderboard["evaluator"].unique().sort().to_list() == ["rouge", "rouge_of_words"]
+
+
+def test_a_failed_answer_counts_in_a_metric_of_messages() -> None:
+    @scoreline.metric
+    def spoke(messages: list[dict[str, Any]]) -> float:
+        """Whether the system said something."""
+        return float(bool(messages))
+
+    asked = [{"question_id": f"q{at}", "question": "?"} for at in range(3)]
+    given: list[dict[str, Any]] = [
+        {"question_id": "q0", "messages": [{"role": "assistant", "content": "x"}]},
+        {"question_id": "q1", "error": "timeout"},
+    ]
+    found = scoreline.evaluate(asked, {"a": given}, [spoke]).scores.sort("question_id")
+    assert found["value"].to_list() == [1.0, 0.0, 0.0]

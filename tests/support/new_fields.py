@@ -16,7 +16,7 @@ from threading import Thread
 from typing import Any
 
 LOOKUPS = [{"tool": "search", "hits": 3, "terms": ["boat"]}, {"tool": "open", "hits": 1}]
-ANSWER = {"answer": "A boat.", "confidence": 0.75, "lookups": LOOKUPS}
+ANSWER = {"answer": "A boat.", "confidence": 0.75, "lookups": LOOKUPS, "plans": None}
 QUESTIONS = [
     {"question_id": f"q{n}", "question": f"What is {n}?", "expected_answer": "A boat."}
     for n in range(3)

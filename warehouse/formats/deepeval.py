@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -41,6 +42,10 @@ NAMES: Final = {
     "latency_s": "completion_time",
     "cost_usd": "token_cost",
     "tags": "metadata",
+    "expected_tool_calls": "expected_tools",
+    "messages": "tools_called",
+    "tokens_in": "input_token_count",
+    "tokens_out": "output_token_count",
 }
 """DeepEval's names for fields of a question or prediction."""
 
@@ -57,12 +62,13 @@ WRITTEN: Final = {
     "expectedTools": "expected_tools",
     "sourceFile": "source_file",
     "metricsData": "metrics_data",
+    "inputTokenCount": "input_token_count",
+    "outputTokenCount": "output_token_count",
 }
 """The names in test runs, with those in datasets."""
 
 OF_QUESTION: Final = (
     "context",
-    "expected_tools",
     "comments",
     "source_file",
     "metadata",
@@ -75,6 +81,9 @@ SHAPE: Final = Shape(
     | {"custom_column_key_values"},
     numbers=frozenset({"token_cost", "completion_time", "input_token_count", "output_token_count"}),
 )
+CALL: Final = {"inputParameters": "arguments", "input_parameters": "arguments"}
+"""DeepEval's names for members of a call of a tool."""
+
 DELIMITER: Final = "|"
 """What DeepEval writes between the texts of a list in CSV and JSON Lines."""
 
@@ -93,7 +102,7 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
-    """Read outputs and retrieved contexts; the scores of DeepEval stay in `extra`.
+    """Read outputs, contexts and calls of tools; the scores of DeepEval stay in `extra`.
 
     Goldens without an output are not yielded.
 
@@ -180,6 +189,8 @@ def _question(row: Row, _: int) -> dict[str, Any]:
     record: dict[str, Any] = {"question": _input(fields), "question_id": _id(fields)}
     if fields.get("expected_output") is not None:
         record["expected_answer"] = fields["expected_output"]
+    if fields.get("expected_tools"):
+        record["expected_tool_calls"] = _calls(fields["expected_tools"], "expected_tools")
     tags = {**tags_of(fields.get("custom_column_key_values")), **tags_of(fields.get("metadata"))}
     if tags:
         record["tags"] = tags
@@ -197,14 +208,53 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
         "answer": fields.pop("actual_output", None),
         "latency_s": fields.pop("completion_time", None),
         "cost_usd": fields.pop("token_cost", None),
+        "tokens_in": fields.pop("input_token_count", None),
+        "tokens_out": fields.pop("output_token_count", None),
+        "messages": _messages(fields.pop("tools_called", None)),
         **_contexts(fields.pop("retrieval_context", None)),
     }
     run = fields.pop("identifier", None)
     system = fields.pop("system", run)
     if not has_system:
         record["system"] = system
-    left = {"input", "name", "expected_output", "order", *OF_QUESTION}
+    left = {"input", "name", "expected_output", "expected_tools", "order", *OF_QUESTION}
     return {**record, "extra": {name: fields[name] for name in fields.keys() - left}}
+
+
+def _calls(given: object, name: str) -> list[dict[str, Any]]:
+    """Return calls of tools, which older files only name.
+
+    Raises:
+        RecordError: They are not a list of names and objects.
+    """
+    if not isinstance(given, list):
+        raise RecordError([f"{name}: expected a list, found {found(given)}"])
+    calls: list[dict[str, Any]] = []
+    for position, each in enumerate(given):
+        if not isinstance(each, dict | str):
+            said = f"{name}[{position}]: expected an object, found {found(each)}"
+            raise RecordError([said])
+        call: dict[str, Any] = {"name": each} if isinstance(each, str) else each
+        fields = {CALL.get(member, member): value for member, value in call.items()}
+        if fields.get("type") == "FUNCTION":
+            del fields["type"]
+        calls.append(fields)
+    return calls
+
+
+def _messages(given: object) -> list[dict[str, Any]] | None:
+    """Return the calls of tools as a message, and their results as one message each."""
+    if given in (None, []):
+        return None
+    calls, results = [], []
+    for number, each in enumerate(_calls(given, "tools_called"), start=1):
+        call = {"id": str(number), **each}
+        output = call.pop("output", None)
+        calls.append(call)
+        if output is not None:
+            text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+            results.append({"role": "tool", "tool_call_id": call["id"], "content": text})
+    return [{"role": "assistant", "tool_calls": calls}, *results]
 
 
 def _contexts(given: object) -> dict[str, Any]:
@@ -246,4 +296,5 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
+    version=2,
 )

@@ -40,17 +40,17 @@ NAMES: Final = {
     "answer": "output.completion",
     "latency_s": "working_time",
     "tags": "metadata",
+    "tokens_in": "model_usage.input_tokens",
+    "tokens_out": "model_usage.output_tokens",
 }
 """Inspect's names for fields of a question or prediction."""
 
-IGNORED: Final = frozenset(
-    {"error_retries", "events", "events_data", "messages", "store", "timelines"}
-)
-"""What a log says about the course of a sample; most of its size."""
+IGNORED: Final = frozenset({"error_retries", "events", "events_data", "store", "timelines"})
+"""What a log says about the course of a sample beside its messages; most of its size."""
 
 EXPECTED: Final = "a log of Inspect with 'eval' and 'samples'"
 KEPT: Final = ("scores", "limit", "total_time")
-TOKENS: Final = ("input_tokens", "output_tokens", "total_tokens", "reasoning_tokens")
+TOKENS: Final = ("total_tokens", "reasoning_tokens")
 
 R = TypeVar("R")
 
@@ -80,15 +80,17 @@ def _rows(path: Path, *, every_epoch: bool = False) -> Iterator[Row | Reject]:
         said = "Inspect's logs are read by inspect_ai: `pip install scoreline[inspect]`"
         raise InputError([Problem(path, None, said)]) from None
     _require_log(path)
+    # Questions do without the messages of an answer.
+    ignored = set(IGNORED) if every_epoch else {*IGNORED, "messages"}
     count = 0
     try:
         if path.suffix == ".json":
-            log = inspect_log.read_eval_log(str(path), exclude_fields=set(IGNORED))
+            log = inspect_log.read_eval_log(str(path), exclude_fields=ignored)
             samples: Any = log.samples or []
         else:
             log = inspect_log.read_eval_log(str(path), header_only=True)
             samples = inspect_log.read_eval_log_samples(
-                str(path), all_samples_required=False, exclude_fields=set(IGNORED)
+                str(path), all_samples_required=False, exclude_fields=ignored
             )
         spec = log.eval
         common = {"task": spec.task, "model": spec.model}
@@ -97,12 +99,14 @@ def _rows(path: Path, *, every_epoch: bool = False) -> Iterator[Row | Reject]:
             if not every_epoch and sample.epoch != 1:
                 continue
             # Only here, since a short log can refer to a long attachment thousands of times.
-            if _resolved_length(sample) > LONGEST_ROW:
+            if _resolved_length(sample, sample.input) > LONGEST_ROW:
                 name = f"sample {sample.id!r}"
                 yield Reject(None, too_long("the input with its attachments"), name)
                 continue
+            if _resolved_length(sample, sample.messages) > LONGEST_ROW:
+                sample.messages = []
             whole = inspect_log.resolve_sample_attachments(sample, "core")
-            yield _row({**common, **_plain(whole.model_dump(exclude=set(IGNORED)))})
+            yield _row({**common, **_plain(whole.model_dump(exclude=ignored))})
     except Exception as error:
         # Whatever another package raises on a damaged file.
         raise _unreadable(path, error) from error
@@ -111,11 +115,11 @@ def _rows(path: Path, *, every_epoch: bool = False) -> Iterator[Row | Reject]:
         raise InputError([Problem(path, None, said)])
 
 
-def _resolved_length(sample: Any) -> int:
-    """Return the characters of the input, the only text with attachments, once these are in it."""
-    if isinstance(sample.input, str):
-        return len(sample.input)
-    level = [message.model_dump() for message in sample.input]
+def _resolved_length(sample: Any, given: str | list[Any]) -> int:
+    """Return the characters of a text or of messages once their attachments are in them."""
+    if isinstance(given, str):
+        return len(given)
+    level = [message.model_dump() for message in given]
     length = 0
     while level:
         value = level.pop()
@@ -213,6 +217,8 @@ def _question(row: Row, _: int) -> dict[str, Any]:
     metadata, choices, target = fields.get("metadata"), fields.get("choices"), fields.get("target")
     kept: dict[str, Any] = {"metadata": metadata} if metadata else {}
     record: dict[str, Any] = {"question_id": _id(fields), "question": _input(fields)}
+    if isinstance(fields.get("input"), list):
+        record["messages"] = _messages(fields["input"])
     if choices:
         record["choices"] = choices
         position = _position(target, choices)
@@ -223,6 +229,35 @@ def _question(row: Row, _: int) -> dict[str, Any]:
     elif target not in (None, "", []):
         record["expected_answer"] = target
     return {**record, "tags": {**tags_of(metadata), "task": fields["task"]}, "extra": kept}
+
+
+def _messages(given: list[Any]) -> list[dict[str, Any]]:
+    """Return messages of Inspect by the names of Scoreline's."""
+    return [_message(each) for each in given if isinstance(each, dict)]
+
+
+def _message(given: dict[str, Any]) -> dict[str, Any]:
+    message = {name: given.get(name) for name in ("role", "content", "tool_call_id")}
+    if given.get("role") == "tool":
+        message["name"] = given.get("function")
+        fault = given.get("error")
+        message["error"] = fault.get("message") if isinstance(fault, dict) else None
+    calls = given.get("tool_calls")
+    if calls:
+        message["tool_calls"] = [
+            {"id": each.get("id"), "name": each.get("function"), "arguments": each.get("arguments")}
+            for each in calls
+        ]
+    return {name: value for name, value in message.items() if value is not None}
+
+
+def _generated(messages: object) -> list[dict[str, Any]] | None:
+    """Return the messages from the first one on that the model has generated."""
+    given: list[Any] = messages if isinstance(messages, list) else []
+    for position, each in enumerate(given):
+        if each.get("role") == "assistant" and each.get("source") != "input":
+            return _messages(given[position:])
+    return None
 
 
 def _position(target: object, choices: list[Any]) -> int | None:
@@ -245,6 +280,7 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
         "repeat": fields["epoch"] - 1,
         "question": _input(fields),
         "latency_s": fields.get("working_time"),
+        "messages": _generated(fields.get("messages")),
     }
     if not has_system:
         record["system"] = fields["model"]
@@ -261,6 +297,10 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
     used = usage.get(fields["model"]) if isinstance(usage, dict) else None
     if isinstance(used, dict):
         record["cost_usd"] = used.get("total_cost")
+        record["tokens_in"], record["tokens_out"] = (
+            used.get("input_tokens"),
+            used.get("output_tokens"),
+        )
         kept |= {name: used[name] for name in TOKENS if used.get(name) is not None}
     return {**record, "extra": kept}
 
@@ -271,5 +311,6 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
+    version=2,
     is_streamed=False,
 )

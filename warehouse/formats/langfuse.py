@@ -48,6 +48,7 @@ NAMES: Final = {
     "expected_answer": "metadata.expected_answer",
     "latency_s": "latency",
     "cost_usd": "totalCost",
+    "trace_id": "id",
 }
 """Langfuse's names for fields of a question or prediction."""
 
@@ -58,7 +59,17 @@ KEPT: Final = ("name", "session_id", "user_id", "environment", "release", "versi
 """The fields that are kept of an observation that answers."""
 
 READ: Final = frozenset(
-    {"id", "input", "output", "observations", "latency", "total_cost", "html_path", "public"}
+    {
+        "id",
+        "trace_id",
+        "input",
+        "output",
+        "observations",
+        "latency",
+        "total_cost",
+        "html_path",
+        "public",
+    }
 )
 """The fields of a trace that are not kept."""
 
@@ -262,9 +273,10 @@ def _prediction(row: Row, _: int, *, notes: list[str], has_system: bool) -> dict
     record["error"] = fault
     record["latency_s"] = likely_latency(_latency(trace, notes), notes)
     record["cost_usd"] = _cost(trace)
+    record["trace_id"] = trace.name
     names = KEPT if trace.row is None else fields.keys() - READ
     kept = {each: fields.get(each) for each in names}
-    kept |= {"trace_id": trace.name, "metadata": metadata or None}
+    kept["metadata"] = metadata or None
     kept |= {"name": fields.get("trace_name") or fields.get("name"), "scores": _scores(fields)}
     kept["tags"] = parsed(fields.get("tags"))
     return {
@@ -360,6 +372,6 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
-    version=2,
+    version=3,
     is_streamed=False,
 )

@@ -47,6 +47,9 @@ NAMES: Final = {
     "answer": "attributes.output.value",
     "retrieved": "attributes.retrieval.documents",
     "cost_usd": "attributes.llm.cost.total",
+    "tokens_in": "attributes.llm.token_count.prompt",
+    "tokens_out": "attributes.llm.token_count.completion",
+    "trace_id": "context.trace_id",
     "question_id": "attributes.metadata.question_id",
     "expected_answer": "attributes.metadata.expected_answer",
 }
@@ -54,9 +57,9 @@ NAMES: Final = {
 
 DOCUMENTS: Final = "retrieval.documents"
 COST: Final = "llm.cost.total"
-TOKENS: Final = {
-    f"tokens_{name}": f"llm.token_count.{name}" for name in ("prompt", "completion", "total")
-}
+TOKENS_IN: Final = "llm.token_count.prompt"
+TOKENS_OUT: Final = "llm.token_count.completion"
+TOKENS: Final = "llm.token_count.total"
 KEPT: Final = {"session_id": "session.id", "user_id": "user.id", "trace_tags": "tag.tags"}
 SYSTEMS: Final = ("service.name", "openinference.project.name")
 """The attributes that name the system, after `system` in the metadata."""
@@ -64,7 +67,9 @@ SYSTEMS: Final = ("service.name", "openinference.project.name")
 PARTS: Final = frozenset({"RETRIEVER", "EMBEDDING", "RERANKER", "EVALUATOR", "GUARDRAIL"})
 """The kinds of spans that answer no question."""
 
-SHAPE: Final = Shape(numbers=frozenset(PREFIX + each for each in (*TOKENS.values(), COST)))
+SHAPE: Final = Shape(
+    numbers=frozenset(PREFIX + each for each in (TOKENS_IN, TOKENS_OUT, TOKENS, COST))
+)
 EXPECTED: Final = (
     "spans as Phoenix or OpenTelemetry export them, with 'context.trace_id' or 'traceId'"
 )
@@ -228,9 +233,10 @@ def _prediction(row: Row, _: int, *, notes: list[str], has_system: bool) -> dict
     if span.error is None and record["answer"] is None and not record["retrieved"]:
         record["error"] = "there is no output"
     record["cost_usd"] = _total(trace, COST)
-    kept: dict[str, Any] = {"trace_id": span.trace, "span_name": span.name}
+    record["tokens_in"], record["tokens_out"] = _total(trace, TOKENS_IN), _total(trace, TOKENS_OUT)
+    record["trace_id"] = span.trace
+    kept: dict[str, Any] = {"span_name": span.name, "tokens_total": _total(trace, TOKENS)}
     kept |= {each: span.attributes.get(written) for each, written in KEPT.items()}
-    kept |= {each: _total(trace, written) for each, written in TOKENS.items()}
     kept["metadata"] = _metadata(span) or None
     return {**record, "extra": {each: value for each, value in kept.items() if value is not None}}
 
@@ -297,6 +303,6 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
-    version=2,
+    version=3,
     is_streamed=False,
 )

@@ -37,6 +37,8 @@ NAMES: Final = {
     "expected_answer": "vars",
     "contexts": "vars.context",
     "cost_usd": "response.cost",
+    "tokens_in": "response.tokenUsage.prompt",
+    "tokens_out": "response.tokenUsage.completion",
     "tags": "testCase.metadata",
 }
 """promptfoo's names for fields of a question or prediction."""
@@ -249,6 +251,10 @@ def _prediction(row: Row, _: int, *, named: dict[Hashable, str]) -> dict[str, An
         record["latency_s"] = _seconds(fields.get("latencyMs"))
         # `cost` is 0 where the provider does not say what it costs.
         record["cost_usd"] = response.get("cost")
+        usage = response.get("tokenUsage")
+        # Numbers are 0 where the provider does not count.
+        if isinstance(usage, dict) and usage.get("prompt"):
+            record["tokens_in"], record["tokens_out"] = usage.get("prompt"), usage.get("completion")
     context = _variables(fields).get("context")
     if context is not None:
         record["contexts"] = context if isinstance(context, list) else [_text(context)]
@@ -274,6 +280,6 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
-    version=2,
+    version=3,
     is_streamed=False,
 )

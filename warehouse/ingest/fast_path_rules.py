@@ -13,12 +13,20 @@ from annotated_types import Ge, Le, MinLen
 from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
 
-from records.columns import stored_columns
+from records.columns import column_of, stored_columns
 from records.message import seconds_since_1970
 from records.prediction import Prediction, Retrieved
 from records.question import Question
 from records.record import CONTROL, PRINTABLE_PATTERN, Id, SliceName, integer, text_of_integer
-from records.shapes import LARGEST_INTEGER, bounds, constraints, is_record, list_item, plain
+from records.shapes import (
+    LARGEST_INTEGER,
+    bounds,
+    constraints,
+    is_record,
+    list_item,
+    plain,
+    shape_of,
+)
 from warehouse.formats.readers.limits import MAX_DEPTH
 from warehouse.schema.ddl import literal, quoted
 
@@ -34,6 +42,8 @@ NUMBER: Final = WHOLE | {"DOUBLE"}
 LIST: Final = frozenset({"ARRAY"})
 OBJECT: Final = frozenset({"OBJECT"})
 NULL: Final = frozenset({"NULL"})
+
+_LARGEST_BIGINT: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,9 +234,11 @@ def _conditions(leaf: _Leaf) -> Iterator[str]:
     if kind not in (int, float):
         return
     least, most = bounds(leaf.annotation)
-    if least is not None and (kind is float or least > -LARGEST_INTEGER - 1):
+    # DuckDB's own types refuse the other whole numbers.
+    largest = LARGEST_INTEGER if shape_of(leaf.annotation) == "INTEGER" else _LARGEST_BIGINT
+    if least is not None and (kind is float or least > -largest - 1):
         yield f"{f'list_min({sql})' if leaf.is_list else sql} >= {least}"
-    if most is not None and (kind is float or most < LARGEST_INTEGER):
+    if most is not None and (kind is float or most < largest):
         yield f"{f'list_max({sql})' if leaf.is_list else sql} <= {most}"
     if kind is float:
         yield f"isfinite(list_sum({sql}))" if leaf.is_list else f"isfinite({sql})"
@@ -238,10 +250,21 @@ def _is_non_empty(constraint: Any) -> bool:
     return isinstance(constraint, MinLen)
 
 
+def _typed(record: type[Record]) -> Iterator[tuple[str, Any]]:
+    """Yield the fields with their annotations, without those stored as JSON.
+
+    If these have values, the file is read row by row.
+    """
+    for name, annotation in record.annotations().items():
+        column = column_of(record, name)
+        if column is None or not column.is_json:
+            yield name, annotation
+
+
 def _value_rules(record: type[Record]) -> dict[str, Sequence[str]]:
     """Return the SQL conditions that follow from the annotations of a record."""
     rules: dict[str, Sequence[str]] = {}
-    for name, annotation in record.annotations().items():
+    for name, annotation in _typed(record):
         for leaf in _leaves(_Leaf(annotation, quoted(name))):
             conditions = " AND ".join(_conditions(leaf))
             if conditions:
@@ -308,7 +331,7 @@ def _name_rules(
         more: SQL of other texts to be checked, with the columns that they read.
     """
     texts = {**more}
-    for name, annotation in record.annotations().items():
+    for name, annotation in _typed(record):
         for leaf in _leaves(_Leaf(annotation, quoted(name))):
             if is_name(leaf.annotation):
                 texts[f"array_to_string({leaf.sql}, '')" if leaf.is_list else leaf.sql] = [name]

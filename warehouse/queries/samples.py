@@ -10,7 +10,7 @@ from records.question import Question
 from warehouse.errors import UnknownColumn, UnknownSystem, suggest_name
 from warehouse.queries.benchmarks import names_in
 from warehouse.queries.opponents import select_opponents
-from warehouse.schema.ddl import quoted
+from warehouse.schema.ddl import literal, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,9 +24,10 @@ IDENTITY = ("benchmark", "system", "question_id")
 
 
 def _empty(column: StoredColumn) -> str:
-    if column.is_list:
-        return "[]"
-    return "''" if column.type == "VARCHAR" else "NULL"
+    value = column.empty_value
+    if isinstance(value, str):
+        return literal(value)
+    return "NULL" if value is None else "[]"
 
 
 _ANSWER = tuple(

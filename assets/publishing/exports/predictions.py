@@ -8,8 +8,6 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-import orjson
-
 from records.columns import stored_columns
 from records.prediction import Prediction, Retrieved
 from systems.answering import prediction_of
@@ -75,9 +73,11 @@ def _file(folder: Path, system: str) -> Path:
 
 
 def _write(file: Path, rows: Iterator[Mapping[str, Any]]) -> Path:
-    with file.open("wb") as opened:
+    with file.open("w", encoding="utf-8", newline="\n") as opened:
         for row in rows:
-            opened.write(orjson.dumps(_fields(row)) + b"\n")
+            # orjson would refuse whole numbers of more than 64 bits.
+            line = json.dumps(_fields(row), ensure_ascii=False, separators=(",", ":"))
+            opened.write(f"{line}\n")
     return file
 
 

@@ -186,6 +186,7 @@ def command(
     from orchestration import published
     from orchestration.cli.closed_pipes import outlive_reader
     from orchestration.cli.gate_output import show_gate
+    from orchestration.errors import ChecksFailed
 
     outlive_reader()
     options = GateOptions(**given)
@@ -202,6 +203,8 @@ def command(
         results = _check_limits(copy, benchmark, chosen, options)
     else:
         results = _compare(copy, benchmark, options)
+    if not results:
+        raise ChecksFailed(f"{name!r} has nothing that the gate can check: no system or no metric")
     show_gate(results, output_format, junit, strict=options.strict)
     _decide(results, options)
 

@@ -78,6 +78,8 @@ def _fetch_sample(copy: OpenSnapshot, benchmark: str, sample: SampleId) -> dict[
         {**key, "system": sample.system},
     )
     found = {name: value for row in rows for name, value in row.items()}
+    if found.get("history") is None:
+        found["history"] = rows[0]["messages"]  # those of the question
     sentences = copy.fetch_rows(
         "SELECT sentence_id, text FROM documents "
         "WHERE benchmark = $benchmark AND doc_id = $document ORDER BY position",

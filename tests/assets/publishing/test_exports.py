@@ -21,12 +21,16 @@ from assets.publishing.exports.document_qa import (
     split_name,
 )
 from assets.publishing.exports.document_qa_summary import format_summary
+from assets.publishing.exports.predictions import write_predictions
 from evaluators import catalog
 from tests.assets.conftest import materialise, project_in, write
 from tests.assets.test_grounded_qa import write_files
+from warehouse.ingest.ingest import ingest
+from warehouse.ingest.plan import BenchmarkFiles
 from warehouse.publish.parquet import write_parquet
 from warehouse.publish.snapshot import FILE_NAME, Snapshot
 from warehouse.schema.tables import TABLES
+from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -284,3 +288,22 @@ def test_a_configuration_overwrites_no_file_of_the_archive(
         names = [each.lower() for each in files.namelist()]
         assert len(set(names)) == len(names)
         assert files.read(f"configuration/{name}") == configuration.read_bytes()
+
+
+def test_predictions_keep_numbers_of_more_than_64_bits(tmp_path: Path) -> None:
+    arguments = {"x": 2**70}
+    fields = {
+        "messages": [{"role": "assistant", "tool_calls": [{"name": "f", "arguments": arguments}]}],
+        "reported": {"y": 2**70},
+    }
+    asked, answers = tmp_path / "q.jsonl", tmp_path / "s.jsonl"
+    asked.write_text('{"question_id": "q"}\n', encoding="utf-8")
+    answers.write_text(json.dumps({"question_id": "q", **fields}) + "\n", encoding="utf-8")
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    files = BenchmarkFiles(
+        benchmark="b", format="canonical", questions=[asked], predictions=[(answers, "s")]
+    )
+    ingest(warehouse, [files])
+    (file,) = write_predictions(warehouse, "b", [], tmp_path / "out")
+    row = json.loads(file.read_text(encoding="utf-8"))
+    assert {name: row[name] for name in fields} == fields

@@ -47,6 +47,15 @@ def test_limits_check_all_systems(done_project: Path) -> None:
     assert ended.err.splitlines()[-1] == "every system passes: 2 met"
 
 
+def test_a_gate_without_anything_to_check_fails(
+    done_project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestration.published.load_systems", lambda *_: [])
+    ended = gate(done_project, "--min", "citation.f1=0.05")
+    assert ended.code == 1
+    assert "'harbour' has nothing that the gate can check: no system or no metric" in ended.err
+
+
 def test_missed_limit(done_project: Path) -> None:
     ended = gate(done_project, "--system", "keyword", "--min", "citation.f1=1")
     assert ended.code == 1

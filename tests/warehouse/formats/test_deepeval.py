@@ -34,6 +34,9 @@ DATASET: dict[str, Any] = {
     "context": ["Crows form murders."],
     "name": None,
     "tools_called": [{"name": "search", "type": "FUNCTION", "inputParameters": {"q": 1}}],
+    "expected_tools": [{"name": "search", "type": "FUNCTION"}],
+    "input_token_count": 10,
+    "output_token_count": 2,
     "token_cost": 0.002,
     "additional_metadata": {"lang": "en", "nested": [1]},
 }
@@ -75,10 +78,11 @@ def test_all_files_of_a_dataset(tmp_path: Path) -> None:
     (tmp_path / "d.json").write_text(json.dumps([DATASET], indent=4))
     (tmp_path / "d.jsonl").write_text(json.dumps(joined) + "\n")
     tools = json.dumps(DATASET["tools_called"]).replace('"', '""')
+    expected = json.dumps(DATASET["expected_tools"]).replace('"', '""')
     metadata = json.dumps(DATASET["additional_metadata"]).replace('"', '""')
     cells = (
         f'{CROWS},A murder.,A murder of crows.,"A group of crows is a murder.|Geese; ""gaggle""\n'
-        f'line",Crows form murders.,,,,"{tools}",,0.002,,,"{metadata}",,\r\n'
+        f'line",Crows form murders.,,,,"{tools}","{expected}",0.002,10,2,"{metadata}",,\r\n'
     )
     (tmp_path / "d.csv").write_text(HEADER + cells, newline="")
     for path in sorted(tmp_path.iterdir()):
@@ -91,7 +95,39 @@ def test_all_files_of_a_dataset(tmp_path: Path) -> None:
         }
         assert (prediction.answer, prediction.cost_usd) == ("A murder.", 0.002)
         assert prediction.contexts == PASSAGES, path
-        assert prediction.extra == {"tools_called": DATASET["tools_called"]}
+        assert prediction.extra is None
+        assert (prediction.tokens_in, prediction.tokens_out) == (10, 2)
+        (message,) = prediction.messages or []
+        assert message.model_dump(exclude_none=True) == {
+            "role": "assistant",
+            "tool_calls": [{"id": "1", "name": "search", "arguments": {"q": 1}}],
+        }
+        (call,) = question.expected_tool_calls or []
+        assert call.model_dump(exclude_none=True) == {"name": "search", "optional": False}
+
+
+def test_results_of_tools_are_messages(tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    tools = ["look", {"name": "search", "output": {"n": 1}, "reasoning": "r"}]
+    path.write_text(json.dumps([{**DATASET, "tools_called": tools}]))
+    _, (prediction,) = read(path)
+    called, result = prediction.messages or []
+    assert [each.model_dump(exclude_none=True) for each in called.tool_calls or ()] == [
+        {"id": "1", "name": "look"},
+        {"id": "2", "name": "search", "reasoning": "r"},
+    ]
+    assert (result.role, result.tool_call_id, result.content) == ("tool", "2", '{"n": 1}')
+
+
+def test_tools_that_are_not_a_list_are_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps([{**DATASET, "tools_called": {"a": 1}, "expected_tools": [5]}]))
+    (asked,) = read_questions(Source(path))
+    assert isinstance(asked, Reject)
+    assert asked.reason == "expected_tools[0]: expected an object, found the number 5"
+    (given,) = read_predictions(Source(path, "s"))
+    assert isinstance(given, Reject)
+    assert given.reason == "tools_called: expected a list, found an object"
 
 
 @pytest.mark.parametrize("wrapped", [False, True])

@@ -115,7 +115,12 @@ def test_a_log_that_inspect_writes(logs: dict[str, Path], log_format: str, answe
     assert given.latency_s is not None
     assert given.extra is not None
     assert given.extra["scores"]["includes"]["value"] == ("C" if answer == "A murder." else "I")
-    assert (given.extra["input_tokens"], given.extra["output_tokens"]) == (10, 2)
+    assert (given.tokens_in, given.tokens_out, given.extra["total_tokens"]) == (10, 2, 12)
+    assert not {"input_tokens", "output_tokens"} & given.extra.keys()
+    assert [each.model_dump(exclude_none=True) for each in given.messages or ()] == [
+        {"role": "assistant", "content": answer}
+    ]
+    assert [each.role for each in choice.messages or ()] == ["system", "user"]
     assert "epochs" not in given.extra
     failed = predictions["birds/broken"]
     assert (failed.answer, failed.error) == (None, "ValueError('no such bird')")
@@ -220,6 +225,36 @@ def test_an_attachment_cannot_fill_the_memory(tmp_path: Path, log_format: str, n
     assert isinstance(refused, Reject)
     assert refused.reason == "sample 1: the input with its attachments is longer than 16 MiB"
     assert isinstance(kept, Read)
+
+
+def test_calls_of_tools_are_messages(tmp_path: Path) -> None:
+    call = {"id": "1", "function": "open", "arguments": {"x": 1}, "type": "function"}
+    fault = {"type": "timeout", "message": "too slow"}
+    text = [{"type": "text", "text": "none"}]
+    messages = [
+        {"role": "user", "content": "?", "source": "input"},
+        {"role": "assistant", "content": "", "source": "generate", "tool_calls": [call]},
+        {"role": "tool", "content": text, "tool_call_id": "1", "function": "open", "error": fault},
+        {"role": "assistant", "content": "A murder.", "source": "generate"},
+    ]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(log_of(messages=messages)))
+    (given,) = read(path)[1].values()
+    assert [each.model_dump(exclude_none=True) for each in given.messages or ()] == [
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"id": "1", "name": "open", "arguments": {"x": 1}}],
+        },
+        {
+            "role": "tool",
+            "content": "none",
+            "name": "open",
+            "tool_call_id": "1",
+            "error": "too slow",
+        },
+        {"role": "assistant", "content": "A murder."},
+    ]
 
 
 @pytest.mark.parametrize(

@@ -123,10 +123,10 @@ def test_a_trace_is_a_question_and_an_answer(tmp_path: Path, suffix: str) -> Non
         "release": "abc",
         "tags": ["birds"],
         "timestamp": TRACE["timestamp"],
-        "trace_id": "t1",
         "user_id": "u1",
         "version": "2",
     }
+    assert prediction.trace_id == "t1"
 
 
 @pytest.mark.parametrize("shape", ["details", "download", "observations", "snake"])

@@ -133,11 +133,9 @@ def test_a_trace_is_a_question_and_an_answer(tmp_path: Path, suffix: str) -> Non
         "metadata": {"expected_answer": "A murder of crows.", "system": "north"},
         "session_id": "s1",
         "span_name": "query",
-        "tokens_completion": 2,
-        "tokens_prompt": 10,
         "tokens_total": 12,
-        "trace_id": "t1",
     }
+    assert (prediction.trace_id, prediction.tokens_in, prediction.tokens_out) == ("t1", 10, 2)
 
 
 def test_parquet_as_pandas_writes_it(tmp_path: Path) -> None:

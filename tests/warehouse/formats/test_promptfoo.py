@@ -120,6 +120,19 @@ def test_providers_that_share_a_name_are_numbered(tmp_path: Path) -> None:
     assert [each.system for each in read(path)[1]] == ["echo #2", "echo"]
 
 
+def test_tokens_are_those_of_the_call(tmp_path: Path) -> None:
+    usage = {"total": 12, "prompt": 10, "completion": 2}
+    response = {"output": "A murder.", "tokenUsage": usage}
+    cached = {**response, "cached": True}
+    path = write(
+        tmp_path / "results.json",
+        result(vars={"question": "a"}, response=response),
+        result(vars={"question": "b"}, response=cached),
+    )
+    found = [(each.tokens_in, each.tokens_out) for each in read(path)[1]]
+    assert found == [(10, 2), (None, None)]
+
+
 def test_a_failed_assertion_is_an_answer_and_a_failed_call_is_not(tmp_path: Path) -> None:
     refused = "Expected output to contain murder"
     path = write(

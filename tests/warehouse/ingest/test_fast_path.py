@@ -55,7 +55,7 @@ def rows_of(warehouse: Warehouse, table: str) -> list[dict[str, Any]]:
     frame = warehouse.fetch(f"SELECT * FROM {table}")
     rows = frame.drop("line", strict=False).to_dicts()
     for row in rows:
-        for name in ("extra", "rubric", "constraints"):
+        for name in ("extra", "rubric", "constraints", "messages", "reported"):
             if row.get(name) is not None:
                 row[name] = json.loads(row[name])
     return sorted(rows, key=lambda row: (row.get("system", ""), row["question_id"]))
@@ -114,6 +114,13 @@ PREDICTION = st.fixed_dictionaries(
         "latency_s": mostly(st.floats(0, 9)),
         "cost_usd": mostly(st.floats(0, 9) | st.integers(0, 3)),
         "error": mostly(TEXT),
+        "history": st.none(),
+        "messages": mostly(st.none() | st.just([{"role": "assistant", "content": "x"}])),
+        "tokens_in": mostly(st.integers(0, 3) | st.sampled_from([2**53, 2**53 + 1, 2**63])),
+        "started_at": mostly(st.floats(0, 9)),
+        "trace_id": mostly(ID),
+        "error_kind": mostly(st.sampled_from(["system", "other"])),
+        "reported": mostly(st.none() | st.dictionaries(TEXT, NUMBER, max_size=2)),
         "Answer": TEXT,
         "model": ANYTHING,
         "usage": ANYTHING,
@@ -142,6 +149,12 @@ QUESTION = st.fixed_dictionaries(
         "noise_ratio": mostly(st.floats(0, 1)),
         "cluster": mostly(ID),
         "tags": mostly(st.dictionaries(TEXT, SCALAR, max_size=3)),
+        "messages": mostly(st.none() | st.just([{"role": "user"}])),
+        "tools": mostly(st.none()),
+        "expected_tool_calls": mostly(st.none()),
+        "topics": mostly(TEXT | st.lists(TEXT, max_size=2)),
+        "turn": mostly(st.integers(0, 3) | st.just(2**31)),
+        "conversation_id": mostly(ID),
         "source": ANYTHING,
         "Tags": TEXT,
     },
@@ -191,6 +204,8 @@ COMMON = settings(
 
 @COMMON
 @given(text=files(PREDICTION))
+@example(text='{"question_id": "q0", "messages": null, "history": null, "reported": null}')
+@example(text=f'{{"question_id": "q0", "tokens_in": {2**53 + 1}}}')
 def test_both_routes_read_the_same_predictions(four: Path, text: str) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -214,6 +229,7 @@ def test_both_routes_read_the_same_predictions(four: Path, text: str) -> None:
 @COMMON
 @given(text=files(QUESTION))
 @example(text='{"question_id": "a", "question": "?", "tags": {"\x7f": null}}')
+@example(text='{"question_id": "a", "messages": null, "tools": null, "expected_tool_calls": null}')
 def test_both_routes_read_the_same_questions(four: Path, text: str) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)

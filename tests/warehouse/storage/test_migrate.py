@@ -122,6 +122,34 @@ def test_packed_numbers_of_calls_become_columns(old: Warehouse) -> None:
     assert old.fetch(NUMBERED_CALLS).rows() == NUMBERS
 
 
+def test_files_with_fields_that_were_unknown_are_read_again(old: Warehouse) -> None:
+    stored = {"questions": '{"turn": 1}', "predictions": '{"tokens_in": 1}', "neither": None}
+    with duckdb.connect(str(old.path)) as connection:
+        for name, extra in stored.items():
+            for table in ("questions", "predictions"):
+                given = extra if name == table else '{"turns": 1}'
+                system = {"system": "s"} if table == "predictions" else {}
+                row = {"benchmark": name, **system, "question_id": "q", "extra": given}
+                places = ", ".join(f"${each}" for each in row)
+                connection.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", row)
+                connection.execute(
+                    "INSERT INTO marks VALUES (?, ?, 'x', TIMESTAMP '2026-01-01')", [name, table]
+                )
+            connection.execute(
+                "INSERT INTO meta VALUES (?, 'y')", [f"pieces of predictions of {name}"]
+            )
+    marks = old.fetch("SELECT benchmark, stage FROM marks WHERE benchmark <> 'old' ORDER BY ALL")
+    assert marks.rows() == [
+        ("neither", "predictions"),
+        ("neither", "questions"),
+        ("predictions", "questions"),
+        ("questions", "predictions"),
+    ]
+    pieces = old.fetch("SELECT name FROM meta WHERE starts_with(name, 'pieces') ORDER BY ALL")
+    names = [name.rpartition(" ")[2] for name in pieces["name"]]
+    assert names == ["neither", "questions"]
+
+
 def test_every_version_has_its_step() -> None:
     assert list(migrations.steps()) == list(range(2, SCHEMA_VERSION + 1))
 

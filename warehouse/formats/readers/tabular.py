@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, get_origin
 
 from records.error_messages import RecordError
+from records.message import Time
 from records.record import Texts
 from warehouse.errors import InputError, Problem
 from warehouse.formats.columns import NO_COLUMNS
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _WHOLE = re.compile(r"[0-9]+(?:\.0+)?")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,14 @@ class Shape:
         json: Columns whose cells hold JSON lists and objects.
         numbers: Columns whose cells hold numbers, or true and false.
         text_or_json: Columns whose cells hold a JSON list or text; see `is_list`.
-        text_or_number: Columns whose cells hold a whole number or text.
+        text_or_whole: Columns whose cells hold a whole number or text.
+        text_or_number: Columns whose cells hold any number or text.
     """
 
     json: frozenset[str] = field(default_factory=frozenset)
     numbers: frozenset[str] = field(default_factory=frozenset)
     text_or_json: frozenset[str] = field(default_factory=frozenset)
+    text_or_whole: frozenset[str] = field(default_factory=frozenset)
     text_or_number: frozenset[str] = field(default_factory=frozenset)
 
     @classmethod
@@ -51,13 +55,16 @@ class Shape:
         types: dict[str, list[str]] = {}
         for name, annotation in record.annotations().items():
             plain = getattr(annotation, "__origin__", annotation)
-            kind = "texts" if annotation == Texts else (get_origin(plain) or plain).__name__
+            kind = (get_origin(plain) or plain).__name__
+            if annotation in (Texts, Time):
+                kind = "texts" if annotation == Texts else "time"
             types.setdefault(kind, []).append(name)
         return cls(
             json=frozenset(types.get("list", []) + types.get("dict", [])),
             numbers=frozenset(types.get("float", []) + types.get("bool", [])),
             text_or_json=frozenset(types.get("texts", [])),
-            text_or_number=frozenset(types.get("int", [])),
+            text_or_whole=frozenset(types.get("int", [])),
+            text_or_number=frozenset(types.get("time", [])),
         )
 
 
@@ -183,8 +190,10 @@ def _row(
             row[name] = [cell]
             continue
         is_json = name in shape.json or (name in shape.text_or_json and is_list(cell))
-        is_number = name in shape.numbers or (
-            name in shape.text_or_number and _WHOLE.fullmatch(cell) is not None
+        is_number = (
+            name in shape.numbers
+            or (name in shape.text_or_whole and _WHOLE.fullmatch(cell) is not None)
+            or (name in shape.text_or_number and _NUMBER.fullmatch(cell) is not None)
         )
         if is_json or is_number:
             try:

@@ -6,19 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, WithJsonSchema, create_model
 
-from assets.config_types import (
-    ApiBase,
-    ConfigModel,
-    Count,
-    EnvVariable,
-    Number,
-    Text,
-    Url,
-    UsDollars,
-)
 from records.prediction import Prediction, Retrieved
+from records.settings import ApiBase, ConfigModel, Count, EnvVariable, Number, Text, Url, UsDollars
 from systems.client import ANSWER_FIELDS
-from systems.tasks.rgb_questions import SCENARIOS, SOURCE_SEED, Scenario
+from systems.tasks.mcqa import Mcqa
+from systems.tasks.rgb import Rgb
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -116,50 +108,6 @@ else:
     )
 
 
-class McqaKeys(ConfigModel):
-    """Multiple choice: a few-shot prompt, and the log-probabilities of the options' letters.
-
-    Attributes:
-        few_shot: The number of solved examples in the prompt.
-        examples: A canonical file of questions for the examples. Without it they are other
-            questions of the benchmark, never the question itself.
-        permutations: `cyclic` asks each question once for every rotation of its options, and
-            reports how much the order matters as `option_confidence.order_spread`.
-        top_logprobs: How many of the likeliest tokens the server is asked for; many servers allow
-            at most 20, some 5.
-    """
-
-    few_shot: Annotated[int, Field(strict=True, ge=0, le=100)] = 5
-    examples: Text | None = None
-    permutations: Literal["none", "cyclic"] = "none"
-    top_logprobs: Annotated[int, Field(strict=True, ge=1, le=1000)] = 20
-
-
-class RgbKeys(ConfigModel):
-    """RGB: answering from passages of which some are irrelevant or false.
-
-    Each question with the fields `positive` and `negative`, lists of passages, becomes several.
-    Systems with this task in one benchmark need equal keys, except for the language.
-
-    Attributes:
-        noise_ratios: The shares of irrelevant passages for noise robustness and information
-            integration; negative rejection is the share 1.
-        passages: The number of passages in the prompt.
-        seed: The seed of the choice and the order of passages; unless given, that of the
-            benchmark's script.
-        scenarios: The scenarios that are asked, as far as the passages allow them.
-        language: The language of the instructions.
-    """
-
-    noise_ratios: Annotated[
-        list[Annotated[Number, Field(ge=0, lt=1)]], Field(min_length=1, max_length=100)
-    ] = Field(default=[0.0, 0.2, 0.4, 0.6, 0.8])
-    passages: Count = 5
-    seed: Annotated[int, Field(strict=True)] = SOURCE_SEED
-    scenarios: Annotated[list[Scenario], Field(min_length=1)] = Field(default=[*SCENARIOS])
-    language: Literal["en", "zh"] = "en"
-
-
 class TaskKeys(ConfigModel):
     """What a model is asked to do instead of answering a prompt.
 
@@ -168,8 +116,8 @@ class TaskKeys(ConfigModel):
         rgb: Noisy, missing, scattered and false passages.
     """
 
-    mcqa: McqaKeys | None = None
-    rgb: RgbKeys | None = None
+    mcqa: Mcqa | None = None
+    rgb: Rgb | None = None
 
 
 class SystemKeys(ConfigModel):

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from systems.settings import SystemSettings
     from systems.tasks.mcqa import Mcqa
 
-LOCAL = "local:"
-"""The prefix of models that run on this machine."""
-
 
 def build_task(
     keys: TaskKeys, home: Path, report: ReportFault, path: tuple[str, ...]

@@ -7,69 +7,16 @@ from typing import Annotated, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
-    StringConstraints,
 )
 from pydantic_core import PydanticCustomError
 
 from records.record import CONTROL
+from records.settings import ConfigModel, Count, Text
 from warehouse.storage.memory import THREAD_BYTES, parse_memory
 
-Text = Annotated[str, StringConstraints(strict=True, min_length=1, strip_whitespace=True)]
-Count = Annotated[int, Field(strict=True, ge=1)]
-Number = Annotated[float, Field(allow_inf_nan=False)]
-UsDollars = Annotated[Number, Field(ge=0)]
-
 BENCHMARK_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
-
-_KEY_PREFIXES = ("gsk_", "hf_", "sk_", "AIza")
-"""Prefixes of providers' API keys that would also be valid names of variables."""
-
-
-def _check_odd(count: int) -> int:
-    if count % 2 == 0:
-        raise PydanticCustomError(
-            "odd", "expected an odd number, so that there is a majority, found {n}", {"n": count}
-        )
-    return count
-
-
-OddCount = Annotated[Count, AfterValidator(_check_odd)]
-
-
-def _check_variable(name: str) -> str:
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name.startswith(_KEY_PREFIXES):
-        # The message does not repeat the value, because it may be the key itself.
-        raise PydanticCustomError(
-            "variable",
-            "expected the name of an environment variable such as GROQ_API_KEY; "
-            "never write the key itself into this file",
-        )
-    return name
-
-
-def _check_url(url: str) -> str:
-    if not re.match(r"https?://[^/\s]", url):
-        raise PydanticCustomError(
-            "url",
-            "expected a URL that begins with http:// or https://, found {url}",
-            {"url": repr(url)},
-        )
-    return url
-
-
-def _check_api_base(url: str) -> str:
-    if re.match(r"(?:[A-Za-z]+:)?/*[^/?#]*@", url):
-        # The message does not repeat the value, because it holds a password.
-        raise PydanticCustomError(
-            "credentials",
-            "expected an address without user and password; put the key into an environment "
-            "variable and name that in api_key_env",
-        )
-    return _check_url(url)
 
 
 def _check_control_characters(name: str) -> str:
@@ -172,13 +119,6 @@ def _check_evaluator_name(name: str) -> str:
     return name
 
 
-EnvVariable = Annotated[Text, AfterValidator(_check_variable)]
-"""The name of an environment variable."""
-
-Url = Annotated[Text, AfterValidator(_check_url)]
-ApiBase = Annotated[Text, AfterValidator(_check_api_base)]
-"""The address of an API; keys have keys of their own, because addresses stand in messages."""
-
 FieldName = Annotated[Text, AfterValidator(_check_control_characters)]
 """The name of a tag or of another field of questions."""
 
@@ -199,12 +139,6 @@ MemorySize = Annotated[Text, AfterValidator(_check_memory)]
 Cron = Annotated[Text, AfterValidator(_check_cron)]
 Timezone = Annotated[Text, AfterValidator(_check_timezone)]
 Executor = Annotated[Literal["in_process", "multiprocess"], BeforeValidator(_check_executor)]
-
-
-class ConfigModel(BaseModel):
-    """A mapping in the configuration file; unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class History(ConfigModel):

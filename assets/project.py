@@ -9,25 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from assets.config_types import (
-    BenchmarkName,
-    ConfigModel,
-    Count,
-    Cron,
-    EnvVariable,
-    Executor,
-    History,
-    Number,
-    Text,
-    Timezone,
-    Url,
-    UsDollars,
-)
+from assets.config_types import BenchmarkName, Cron, Executor, History, Timezone
 from assets.engines import RunEngines
 from evaluators import catalog
 from evaluators.flows.requests import JUDGE
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
+from records.settings import ConfigModel, Count, EnvVariable, Number, Text, Url, UsDollars
 from warehouse.formats.columns import Columns
 from warehouse.formats.missing_answers import MissingAnswers
 

@@ -164,7 +164,7 @@ class ModelClient:
             "top_p": settings.top_p,
             "seed": None if settings.seed is None else settings.seed + repeat,
             "max_tokens": prompt.max_tokens or settings.max_tokens,
-            "stop": list(settings.stop) or None,
+            "stop": settings.stop or None,
         }
         if prompt.top_logprobs is not None:
             options |= {"logprobs": True, "top_logprobs": prompt.top_logprobs}
@@ -197,15 +197,13 @@ class _Prompt:
     """A task whose one message is a template, and whose answer is the text."""
 
     def __init__(self, settings: ModelSystem, questions: Sequence[Mapping[str, Any]]) -> None:
-        source = settings.prompt or _QUESTION
-        if settings.prompt_file is not None:
+        source, file = settings.prompt or _QUESTION, settings.prompt_file
+        if file is not None:
             try:
-                source = settings.prompt_file.read_text("utf-8")
+                source = file.read_text("utf-8")
             except (OSError, UnicodeDecodeError) as error:
                 reason = getattr(error, "strerror", None) or "not UTF-8"
-                raise SystemRefused(
-                    f"systems.{settings.name}.prompt: {settings.prompt_file}: {reason}"
-                ) from None
+                raise SystemRefused(f"systems.{settings.name}.prompt: {file}: {reason}") from None
         self._template = Templates(settings.name, questions).text(source, "prompt")
         if self._template.is_fixed:
             raise SystemRefused(

@@ -12,6 +12,7 @@ import yaml
 from docs.generators.fields import FieldDoc, cell, describe_fields
 from orchestration.config import schema, system_schema
 from orchestration.config.judge import schema as judge_schema
+from systems.http import request as http_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,7 +96,7 @@ def model_named(name: str) -> Any:
     """Return the model of the configuration with a name."""
     return next(
         model
-        for module in (schema, judge_schema, system_schema)
+        for module in (schema, judge_schema, system_schema, http_schema)
         if (model := getattr(module, name, None)) is not None
     )
 

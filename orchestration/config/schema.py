@@ -16,25 +16,20 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from assets.config_types import (
-    ApiBase,
     AskedSystemName,
     BenchmarkName,
-    ConfigModel,
-    Count,
-    EnvVariable,
     EvaluatorName,
     FieldName,
     History,
     MemorySize,
-    Number,
     PathPattern,
-    Text,
     UpstreamAsset,
 )
 from assets.project import Alerts, Automation, BenchmarkGate, Drift, Execution, Gate
-from orchestration.config.judge.schema import Judge  # noqa: TC001 - pydantic reads it
-from orchestration.config.system_schema import SystemKeys  # noqa: TC001 - pydantic reads it
+from orchestration.config.judge.schema import Judge
+from orchestration.config.system_schema import SystemKeys
 from records.prediction import MAX_REPEAT
+from records.settings import ApiBase, ConfigModel, Count, EnvVariable, Number, Text
 
 
 class Models(ConfigModel):

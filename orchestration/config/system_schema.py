@@ -1,163 +1,36 @@
-"""The schema of `systems` in `scoreline.yaml`: the systems that are asked."""
+"""The schema of `systems` in `scoreline.yaml`: the keys of all kinds of systems together."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+import inspect
+from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import Discriminator, Field, Tag, WithJsonSchema, create_model
+from pydantic import create_model
 
-from assets.config_types import (
-    ApiBase,
-    ConfigModel,
-    Count,
-    EnvVariable,
-    Number,
-    Text,
-    Url,
-    UsDollars,
+from records.settings import ConfigModel
+from systems.settings import (
+    CommandSystem,
+    HttpSystem,
+    LocalModelSystem,
+    ModelSystem,
+    PythonSystem,
+    SystemSettings,
 )
-from records.prediction import Prediction, Retrieved
-from systems.client import ANSWER_FIELDS
-from systems.tasks.rgb_questions import SCENARIOS, SOURCE_SEED, Scenario
+from systems.tasks.mcqa import Mcqa
+from systems.tasks.rgb import Rgb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
-    from records.record import Record
-
-
-def _paths(record: type[Record], names: Iterable[str]) -> dict[str, Any]:
-    """Return keys for the JSONPaths of some fields of a record."""
-    return {name: _path(name, _meaning(record, name)) for name in names}
-
-
-def _path(name: str, meaning: str) -> tuple[Any, Any]:
-    description = f"The JSONPath: {meaning}"
-    return Text | None, Field(None, description=description, examples=[f"$.{name}"])
-
-
-def _meaning(record: type[Record], name: str) -> str:
-    meaning = record.declared()[name].meaning
-    return meaning[:1].lower() + meaning[1:]
-
-
-if TYPE_CHECKING:
-    RetrievedKeys = ConfigModel
-else:
-    RetrievedKeys = create_model(
-        "RetrievedKeys",
-        __base__=ConfigModel,
-        __module__=__name__,
-        __doc__="Where an HTTP service's answer has which field of retrieved items.",
-        **_paths(Retrieved, Retrieved.model_fields),
-    )
-
-
-def _is_mapping(value: object) -> str:
-    return "[paths]" if isinstance(value, dict | RetrievedKeys) else "[path]"
-
-
-_Retrieved = Annotated[
-    Annotated[Text, Tag("[path]")] | Annotated[RetrievedKeys, Tag("[paths]")],
-    Discriminator(_is_mapping),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]}),
-]
-
-
-class HttpRequestKeys(ConfigModel):
-    """The request to an HTTP service.
-
-    Attributes:
-        url: The address. `${NAME}` in it and in headers stands for an environment variable.
-        method: The HTTP method.
-        headers: Headers by name.
-        body: The body: an object or list, which is sent as JSON, or a text. Texts in it are
-            templates.
-        answer: The JSONPath of the answer. Without it the answer is the whole text, or an object
-            with the fields of a prediction.
-        stream: Instead of `answer`, for services that stream server-sent events: the JSONPath of
-            the next part of the answer in the JSON of each event. The other paths are then about
-            the list of all events.
-        max_reply_mb: The largest size of a reply, in megabytes.
-    """
-
-    url: Url
-    method: Literal["GET", "POST", "PUT"] = "POST"
-    headers: dict[Text, str] = Field(default_factory=dict)
-    body: dict[str, Any] | list[Any] | str | None = None
-    answer: Text | None = None
-    stream: Text | None = None
-    max_reply_mb: Annotated[Number, Field(gt=0)] = 16.0
-
-
-_PATHS = {
-    **_paths(Prediction, (name for name in ANSWER_FIELDS if name not in ("answer", "extra"))),
-    "retrieved": (
-        _Retrieved | None,
-        Field(
-            None,
-            description="The JSONPath of the retrieved items, or of each of their fields: "
-            '`{doc_id: "$.sources[*].id", text: "$.sources[*].text"}`.',
-        ),
-    ),
-    "tokens_in": _path("tokens_in", "the input tokens."),
-    "tokens_out": _path("tokens_out", "the output tokens."),
+KINDS: Final[dict[str, type[SystemSettings]]] = {
+    "python": PythonSystem,
+    "http": HttpSystem,
+    "model": ModelSystem,
+    "command": CommandSystem,
 }
+"""The kinds of systems by the key that only they have; a model may also be a local one."""
 
-if TYPE_CHECKING:
-    HttpKeys = HttpRequestKeys
-else:
-    HttpKeys = create_model(
-        "HttpKeys",
-        __base__=HttpRequestKeys,
-        __module__=__name__,
-        __doc__="The request to an HTTP service, and where its answer has which field.",
-        **_PATHS,
-    )
-
-
-class McqaKeys(ConfigModel):
-    """Multiple choice: a few-shot prompt, and the log-probabilities of the options' letters.
-
-    Attributes:
-        few_shot: The number of solved examples in the prompt.
-        examples: A canonical file of questions for the examples. Without it they are other
-            questions of the benchmark, never the question itself.
-        permutations: `cyclic` asks each question once for every rotation of its options, and
-            reports how much the order matters as `option_confidence.order_spread`.
-        top_logprobs: How many of the likeliest tokens the server is asked for; many servers allow
-            at most 20, some 5.
-    """
-
-    few_shot: Annotated[int, Field(strict=True, ge=0, le=100)] = 5
-    examples: Text | None = None
-    permutations: Literal["none", "cyclic"] = "none"
-    top_logprobs: Annotated[int, Field(strict=True, ge=1, le=1000)] = 20
-
-
-class RgbKeys(ConfigModel):
-    """RGB: answering from passages of which some are irrelevant or false.
-
-    Each question with the fields `positive` and `negative`, lists of passages, becomes several.
-    Systems with this task in one benchmark need equal keys, except for the language.
-
-    Attributes:
-        noise_ratios: The shares of irrelevant passages for noise robustness and information
-            integration; negative rejection is the share 1.
-        passages: The number of passages in the prompt.
-        seed: The seed of the choice and the order of passages; unless given, that of the
-            benchmark's script.
-        scenarios: The scenarios that are asked, as far as the passages allow them.
-        language: The language of the instructions.
-    """
-
-    noise_ratios: Annotated[
-        list[Annotated[Number, Field(ge=0, lt=1)]], Field(min_length=1, max_length=100)
-    ] = Field(default=[0.0, 0.2, 0.4, 0.6, 0.8])
-    passages: Count = 5
-    seed: Annotated[int, Field(strict=True)] = SOURCE_SEED
-    scenarios: Annotated[list[Scenario], Field(min_length=1)] = Field(default=[*SCENARIOS])
-    language: Literal["en", "zh"] = "en"
+_ALL: Final[tuple[type[SystemSettings], ...]] = (LocalModelSystem, *KINDS.values())
 
 
 class TaskKeys(ConfigModel):
@@ -168,78 +41,49 @@ class TaskKeys(ConfigModel):
         rgb: Noisy, missing, scattered and false passages.
     """
 
-    mcqa: McqaKeys | None = None
-    rgb: RgbKeys | None = None
+    mcqa: Mcqa | None = None
+    rgb: Rgb | None = None
 
 
-class SystemKeys(ConfigModel):
-    """A system that is asked: `python`, `http`, `model` or `command`.
+def keys_of(kind: type[SystemSettings]) -> list[str]:
+    """Return the keys of a kind of system."""
+    return [name for name, field in kind.model_fields.items() if not field.exclude]
 
-    Attributes:
-        python: `FILE_OR_MODULE:FUNCTION`: a function that takes the fields of a question and
-            returns a text or the fields of a prediction.
-        http: An HTTP service.
-        model: A LiteLLM model name; or `local:` and a folder or a hub name, for a model on this
-            machine that does a `task`.
-        command: A program and its arguments. It reads a question as a JSON object in a line, and
-            writes a prediction in a line.
-        api_base: The URL of the API of a model: a local server or a proxy.
-        api_key_env: The environment variable that holds the key of a model.
-        prompt: The prompt of a model, or the file that holds it: a template in which fields of
-            questions stand by their names, such as `{{ question }}`.
-        task: What a model is asked to do instead of answering a prompt.
-        temperature: The sampling temperature of a model.
-        top_p: The mass of a model's nucleus sampling.
-        seed: The seed of a model.
-        max_tokens: The most tokens of an answer.
-        stop: Texts that end an answer.
-        stream: Whether a model's answers are streamed, which measures the time to the first token.
-        usd_per_million_in: The price of a model's input tokens, where LiteLLM has none or a wrong
-            one; give both prices or neither.
-        usd_per_million_out: The price of its output tokens.
-        usd_per_million_cache_read: The price of input tokens that the provider read from its
-            cache; that of the others unless given.
-        usd_per_million_cache_write: The price of input tokens that it wrote to its cache; that of
-            the others unless given.
-        max_reply_mb: The largest size of a model's reply, in megabytes.
-        concurrency: The most questions in progress at once: 8 unless given, 32 for models, and 1
-            for programs.
-        requests_per_minute: The most questions per minute, evenly spaced.
-        timeout_s: The timeout of one attempt, in seconds: 120 unless given, 3600 for models on this
-            machine.
-        start_timeout_s: The most seconds that a process may take to start: until it has loaded a
-            function, or a program reads its first question. 600 unless given.
-        retries: How often a question is asked again when the transport fails.
-        budget_usd: The most US dollars that a run may spend on the system.
-        daily_budget_usd: The most US dollars that all runs of the project together, manual ones
-            included, may spend on the system in 24 hours.
-        version: A name of the version. Another one asks again.
-    """
 
-    python: Text | None = None
-    http: HttpKeys | None = None
-    model: Text | None = None
-    command: Annotated[list[str], Field(min_length=1)] | None = None
-    api_base: ApiBase | None = None
-    api_key_env: EnvVariable | None = None
-    prompt: Text | None = None
-    task: TaskKeys | None = None
-    temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
-    top_p: Annotated[Number, Field(gt=0, le=1)] | None = None
-    seed: Annotated[int, Field(strict=True)] | None = None
-    max_tokens: Count | None = None
-    stop: list[str] | None = None
-    stream: Annotated[bool, Field(strict=True)] | None = None
-    usd_per_million_in: UsDollars | None = None
-    usd_per_million_out: UsDollars | None = None
-    usd_per_million_cache_read: UsDollars | None = None
-    usd_per_million_cache_write: UsDollars | None = None
-    max_reply_mb: Annotated[Number, Field(gt=0)] | None = None
-    concurrency: Count | None = None
-    requests_per_minute: Count | None = None
-    timeout_s: Annotated[Number, Field(gt=0)] | None = None
-    start_timeout_s: Annotated[Number, Field(gt=0)] | None = None
-    retries: Annotated[int, Field(strict=True, ge=0)] = 3
-    budget_usd: UsDollars | None = None
-    daily_budget_usd: UsDollars | None = None
-    version: Text | None = None
+def _names() -> list[str]:
+    """Return the keys of all kinds: what they are, what models have, what all have."""
+    shared = keys_of(SystemSettings)
+    own = [name for name in keys_of(ModelSystem) if name not in shared]
+    names = list(dict.fromkeys([*KINDS, *own, *shared]))
+    names.insert(1 + names.index("timeout_s"), "start_timeout_s")
+    return names
+
+
+def _keys() -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """Yield each key with its type and default; the default is null where kinds differ in it."""
+    for name in _names():
+        found = [each.model_fields[name] for each in _ALL if name in each.model_fields]
+        kind: Any = TaskKeys if name == "task" else found[-1].rebuild_annotation()
+        defaults = [field.get_default(call_default_factory=True) for field in found]
+        if len(found) == len(_ALL) and all(each == defaults[0] for each in defaults):
+            yield name, (kind, defaults[0])
+        else:
+            yield name, (kind | None, None)
+
+
+def _meanings() -> str:
+    docs = [inspect.cleandoc(each.__doc__ or "") for each in (SystemSettings, *_ALL)]
+    return "\n".join(doc.partition("\n\nAttributes:\n")[2] for doc in docs)
+
+
+if TYPE_CHECKING:
+    SystemKeys = ConfigModel
+else:
+    SystemKeys = create_model(
+        "SystemKeys",
+        __base__=ConfigModel,
+        __module__=__name__,
+        __doc__="A system that is asked: `python`, `http`, `model` or `command`."
+        f"\n\nAttributes:\n{_meanings()}",
+        **dict(_keys()),
+    )

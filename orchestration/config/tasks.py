@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from systems.tasks.mcqa import Mcqa
 from systems.tasks.rgb import Rgb
-from systems.tasks.rgb_questions import SCENARIOS, RgbQuestions
 from warehouse.errors import InputError, Problem
 from warehouse.formats.canonical import FORMAT as CANONICAL
 from warehouse.formats.expansion import Expansion
@@ -18,17 +16,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orchestration.config.evaluators import ReportFault
-    from orchestration.config.system_schema import McqaKeys, RgbKeys, TaskKeys
+    from orchestration.config.system_schema import TaskKeys
     from systems.settings import SystemSettings
-    from systems.tasks.task import Task
-
-LOCAL = "local:"
-"""The prefix of models that run on this machine."""
+    from systems.tasks.mcqa import Mcqa
 
 
 def build_task(
     keys: TaskKeys, home: Path, report: ReportFault, path: tuple[str, ...]
-) -> Task | None:
+) -> Mcqa | Rgb | None:
     """Return the task of a model; report the faults in its keys.
 
     Args:
@@ -44,9 +39,14 @@ def build_task(
         found = " and ".join(given) or "none of them"
         report(f"{where}: expected one of {', '.join(kinds)}, found {found}", *path)
         return None
-    if keys.rgb is not None:
-        return _rgb(keys.rgb)
-    return None if keys.mcqa is None else _mcqa(keys.mcqa, home, report, path)
+    if keys.mcqa is None:
+        return keys.rgb
+    task = keys.mcqa.located(home, read_questions)
+    for file in task.files():
+        if not file.is_file():
+            message = f"{where}.mcqa.examples: there is no file {keys.mcqa.examples!r}"
+            report(message, *path, "mcqa", "examples")
+    return task
 
 
 def build_expansion(
@@ -64,44 +64,20 @@ def build_expansion(
         path: The path of the benchmark in the document.
     """
     tasks = {name: getattr(systems.get(name), "task", None) for name in names}
-    made = {name: task.questions for name, task in tasks.items() if isinstance(task, Rgb)}
+    made = {name: task for name, task in tasks.items() if isinstance(task, Rgb)}
     if not made:
         return None
-    first, questions = next(iter(made.items()))
+    first, task = next(iter(made.items()))
     for name, each in made.items():
-        if each != questions:
+        if each.construction() != task.construction():
             report(
                 f"{'.'.join(path)}.systems: {first!r} and {name!r} need different questions: "
                 "expected equal `noise_ratios`, `passages`, `seed` and `scenarios` for all systems "
                 "of a benchmark with the task `rgb`",
                 *(*path, "systems"),
             )
-    identity = json.dumps({"rgb": questions.parameters()}, sort_keys=True)
-    return Expansion(identity, questions.expand)
-
-
-def _rgb(keys: RgbKeys) -> Rgb:
-    questions = RgbQuestions(
-        noise_ratios=tuple(dict.fromkeys(map(float, keys.noise_ratios))),
-        passages=keys.passages,
-        seed=keys.seed,
-        scenarios=tuple(each for each in SCENARIOS if each in keys.scenarios),
-    )
-    return Rgb(questions=questions, language=keys.language)
-
-
-def _mcqa(keys: McqaKeys, home: Path, report: ReportFault, path: tuple[str, ...]) -> Mcqa:
-    examples = None if keys.examples is None else home / keys.examples
-    if examples is not None and not examples.is_file():
-        where = ".".join((*path, "mcqa", "examples"))
-        report(f"{where}: there is no file {keys.examples!r}", *path, "mcqa", "examples")
-    return Mcqa(
-        few_shot=keys.few_shot,
-        examples=examples,
-        read_examples=read_questions,
-        permutations=keys.permutations,
-        top_logprobs=keys.top_logprobs,
-    )
+    identity = json.dumps({"rgb": task.construction()}, sort_keys=True)
+    return Expansion(identity, task.expand)
 
 
 def read_questions(file: Path) -> Sequence[dict[str, Any]]:

@@ -11,7 +11,7 @@ import ssl
 import time
 import zlib
 from http import cookiejar
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from calls.http_body import (
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 _MOST_REDIRECTS = 5
 _SEE_OTHER = 303
-_METHODS: Final = ("GET", "POST", "PUT", "PATCH")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _OWN_HEADERS = frozenset({"accept-encoding", "content-length", "host", "transfer-encoding"})
@@ -63,22 +62,23 @@ class HttpClient:
             SystemRefused: One of them cannot be used, or no request would contain a question.
         """
         self._settings = settings
+        self._http = http = settings.http
         self._questions = questions
         self._where = f"systems.{settings.name}"
         self._check_settings()
         templates = Templates(settings.name, questions)
-        self._url = templates.text(settings.url, "url", finalize=_quoted)
-        self._body = templates.value(settings.body, "body")
+        self._url = templates.text(http.url, "url", finalize=_quoted)
+        self._body = templates.value(http.body, "body")
         if self._url.is_fixed and self._body.is_fixed:
             raise SystemRefused(
                 f"{self._where}: every request would be the same, since neither url nor body "
                 "contains a field of the question: write `body: {question: '{{ question }}'}`, "
                 "with the key that the service expects"
             )
-        self._variables = Variables(settings.name, [settings.url, *settings.headers.values()])
-        self._variables_in_url = "${" in settings.url
+        self._variables = Variables(settings.name, [http.url, *http.headers.values()])
+        self._variables_in_url = "${" in http.url
         self._reader = HttpReplyReader(
-            settings.name, settings.paths, settings.stream, is_url_fixed=self._url.is_fixed
+            settings.name, http.paths, http.stream, is_url_fixed=self._url.is_fixed
         )
         self._tls: ssl.SSLContext | None = None
         self._idle: list[httpx.AsyncClient] = []
@@ -162,17 +162,15 @@ class HttpClient:
 
         sent = request.sent
         plain = "application/json, text/plain;q=0.9, */*;q=0.5"
-        headers = {"accept": plain if self._settings.stream is None else EVENT_STREAM}
+        headers = {"accept": plain if self._http.stream is None else EVENT_STREAM}
         content: bytes | None = None
         if isinstance(sent["body"], str):
             headers["content-type"] = "text/plain; charset=utf-8"
             content = sent["body"].encode("utf-8", "replace")
-        elif self._settings.body is not None:
+        elif self._http.body is not None:
             headers["content-type"] = "application/json"
             content = json.dumps(sent["body"], allow_nan=False).encode()
-        headers |= {
-            name.lower(): values.fill(value) for name, value in self._settings.headers.items()
-        }
+        headers |= {name.lower(): values.fill(value) for name, value in self._http.headers.items()}
         headers["accept-encoding"] = "gzip"  # others could not be decompressed piece by piece
         try:
             url = httpx.URL(values.fill(sent["url"]))
@@ -183,9 +181,7 @@ class HttpClient:
         if url.scheme not in {"http", "https"} or not url.host:
             raise self._bad_url("expected http://... or https://...")
         encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
-        return client.build_request(
-            self._settings.method.upper(), url, headers=encoded, content=content
-        )
+        return client.build_request(self._http.method, url, headers=encoded, content=content)
 
     async def _send(
         self,
@@ -213,7 +209,7 @@ class HttpClient:
         raise WrongShape(f"the service redirects more than {_MOST_REDIRECTS} times")
 
     async def _read(self, response: httpx.Response, arrivals: list[Arrival]) -> bytes:
-        limit = int(self._settings.max_reply_mb * MEGABYTE)
+        limit = int(self._http.max_reply_mb * MEGABYTE)
         arrivals.clear()  # of the response before a redirect
         try:
             return await read_body(
@@ -264,7 +260,7 @@ class HttpClient:
         import httpx
 
         # Where variables form the address, a message about its parts could show a part of a secret.
-        origin = self._settings.url if self._variables_in_url else origin_of(url)
+        origin = self._http.url if self._variables_in_url else origin_of(url)
         refused = self._tls_fault(error, origin)
         if refused is not None:
             return refused
@@ -294,23 +290,15 @@ class HttpClient:
         return None
 
     def _bad_url(self, reason: str) -> SystemRefused:
-        return SystemRefused(f"{self._where}.url: {self._settings.url!r}: {reason}")
+        return SystemRefused(f"{self._where}.url: {self._http.url!r}: {reason}")
 
     def _check_settings(self) -> None:
-        settings = self._settings
-        if not settings.url.startswith(("http://", "https://", "${")):
-            raise self._bad_url("expected http://... or https://...")
-        method = settings.method.upper()
-        if method not in _METHODS:
-            raise SystemRefused(
-                f"{self._where}.method: expected one of {', '.join(_METHODS)}, found {method!r}"
-            )
-        if method == "GET" and settings.body is not None:
+        if self._http.method == "GET" and self._http.body is not None:
             raise SystemRefused(
                 f"{self._where}.body: GET has no body: set method: POST, or write "
                 "url: https://.../?q={{ question }}"
             )
-        for name, value in settings.headers.items():
+        for name, value in self._http.headers.items():
             if not _HEADER_NAME.fullmatch(name):
                 raise SystemRefused(f"{self._where}.headers: {name!r} is not a header name")
             if name.lower() in _OWN_HEADERS:

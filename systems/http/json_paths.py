@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, get_origin
 
 from pydantic import BeforeValidator
 
-from evaluators.errors import did_you_mean
-from records.prediction import Prediction, Retrieved
+from records.prediction import Prediction
 from records.shapes import constraints, plain
 from systems.client import (
-    ANSWER_FIELDS,
     USAGE_FIELDS,
     SystemRefused,
     WrongShape,
@@ -22,9 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jsonpath import JSONPath
-
-RETRIEVED_FIELDS: Final = tuple(Retrieved.model_fields)
-"""`retrieved.text: $.hits[*].content` reads one field of what was retrieved."""
 
 _NAMED: Final[Mapping[Any, tuple[tuple[type, ...], str]]] = {
     str: ((str,), "a text"),
@@ -69,16 +64,11 @@ class JsonPaths:
         """Compile the paths.
 
         Raises:
-            SystemRefused: A field is unknown, or an expression is not a JSONPath.
+            SystemRefused: An expression is not a JSONPath.
         """
         self._paths = {
             name: _Path(f"systems.{system}", name, source) for name, source in paths.items()
         }
-        if "retrieved" in self._paths and any(map(_retrieved_field, self._paths)):
-            raise SystemRefused(
-                f"systems.{system}: `retrieved` and `retrieved.{RETRIEVED_FIELDS[0]}` exclude "
-                "each other"
-            )
 
     def read(self, reply: Any) -> dict[str, Any]:
         """Return the fields that the paths find.
@@ -150,12 +140,6 @@ class StreamPath:
 
 class _Path:
     def __init__(self, section: str, name: str, source: str) -> None:
-        known = (*ANSWER_FIELDS, *USAGE_FIELDS, *(f"retrieved.{each}" for each in RETRIEVED_FIELDS))
-        if name not in known:
-            raise SystemRefused(
-                f"{section}: unknown field {name!r}{did_you_mean(name, known)}: expected some of "
-                f"{', '.join(known)}"
-            )
         self._where = f"{section}.{name}"
         self._name = name
         self._source = source

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field, PrivateAttr
 
 from evaluators.components.option_orders import BOUNDED, ORDERS
+from records.settings import ConfigModel, PathText
 from systems.client import SystemRefused
 from systems.tasks.option_letters import (
     LETTERS,
@@ -19,33 +23,47 @@ from systems.tasks.task import TaskPrompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from calls.completion import Completion
     from systems.tasks.option_letters import OptionProbabilities
 
 Question: TypeAlias = "Mapping[str, Any]"
+ReadQuestions: TypeAlias = "Callable[[Path], Sequence[Question]]"
+"""Reads a file of questions, by the names of canonical fields."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mcqa:
-    """Asks for the letter of the right option.
+class Mcqa(ConfigModel):
+    """Multiple choice: a few-shot prompt, and the log-probabilities of the options' letters.
 
     Attributes:
-        few_shot: The number of solved examples before the question.
-        examples: The file of the examples; None: other questions of the benchmark.
-        read_examples: Reads that file: its questions by the names of canonical fields.
-        permutations: `cyclic` asks once for each rotation of the options.
-        top_logprobs: How many of the likeliest tokens a server is asked for.
+        few_shot: The number of solved examples in the prompt.
+        examples: A canonical file of questions for the examples. Without it they are other
+            questions of the benchmark, never the question itself.
+        permutations: `cyclic` asks each question once for every rotation of its options, and
+            reports how much the order matters as `option_confidence.order_spread`.
+        top_logprobs: How many of the likeliest tokens the server is asked for; many servers allow
+            at most 20, some 5.
     """
 
-    few_shot: int = 5
-    examples: Path | None = None
-    read_examples: Callable[[Path], Sequence[Question]] | None = field(
-        default=None, compare=False, repr=False
-    )
+    few_shot: Annotated[int, Field(strict=True, ge=0, le=100)] = 5
+    examples: PathText | None = None
     permutations: Literal["none", "cyclic"] = "none"
-    top_logprobs: int = 20
+    top_logprobs: Annotated[int, Field(strict=True, ge=1, le=1000)] = 20
+
+    _read_examples: ReadQuestions | None = PrivateAttr(None)
+
+    def located(self, home: Path, read: ReadQuestions) -> Mcqa:
+        """Return the task with the path of its examples, if they have a file, and their reader.
+
+        Args:
+            home: The folder that the path is relative to.
+            read: Reads the file.
+        """
+        if self.examples is None:
+            return self
+        found = self.model_copy(update={"examples": str(home / self.examples)})
+        found._read_examples = read  # noqa: SLF001 - its own
+        return found
 
     def parameters(self) -> Mapping[str, Any]:
         """Return the parameters."""
@@ -59,7 +77,7 @@ class Mcqa:
 
     def files(self) -> tuple[Path, ...]:
         """Return the file of the examples."""
-        return () if self.examples is None else (self.examples,)
+        return () if self.examples is None else (Path(self.examples),)
 
     def bind(self, questions: Sequence[Question]) -> BoundMcqa:
         """Choose the examples; see `choose_examples`.
@@ -68,8 +86,8 @@ class Mcqa:
             SystemRefused: There are too few examples.
         """
         given, where = questions, "the benchmark"
-        if self.examples is not None and self.read_examples is not None:
-            given, where = self.read_examples(self.examples), str(self.examples)
+        if self.examples is not None and self._read_examples is not None:
+            given, where = self._read_examples(Path(self.examples)), self.examples
         solved = sorted((each for each in given if _is_solved(each)), key=_rank)
         contents = {each["question_id"]: _content(each) for each in questions}
         return BoundMcqa(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from systems.client import SystemRefused
@@ -38,20 +37,18 @@ _FORMS: Final = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rgb:
-    """Asks a question with its passages, once.
+class Rgb(RgbQuestions):
+    """RGB: answering from passages of which some are irrelevant or false.
 
-    The instructions are the project's own; they dictate the two sentences that the evaluators of
-    RGB search. The prompt has the benchmark's form: documents, then the question.
+    Each question with the fields `positive` and `negative`, lists of passages, becomes several,
+    before the task asks them. Systems with this task in one benchmark need equal keys, except for
+    the language. The instructions are the project's own; they dictate the two sentences that the
+    evaluators of RGB search. The prompt has the benchmark's form: documents, then the question.
 
     Attributes:
-        questions: How questions are made of source questions with passages. The questions of the
-            benchmark have been made already when the task asks them.
         language: The language of the instructions.
     """
 
-    questions: RgbQuestions = field(default_factory=RgbQuestions)
     language: Literal["en", "zh"] = "en"
 
     def parameters(self) -> Mapping[str, Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_args
 
+from pydantic import AfterValidator, Field
+
+from records.settings import ConfigModel, Count, Number
 from systems.tasks.rgb_passages import falsify, integrate, mix
 
 if TYPE_CHECKING:
@@ -27,29 +29,44 @@ SOURCE_SEED: Final = 2333
 _SOURCES: Final = ("positive", "negative", "positive_wrong")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RgbQuestions:
+def _distinct(ratios: list[float]) -> list[float]:
+    return list(dict.fromkeys(ratios))
+
+
+def _in_order(scenarios: list[Scenario]) -> list[Scenario]:
+    return [each for each in SCENARIOS if each in scenarios]
+
+
+class RgbQuestions(ConfigModel):
     """Makes the questions.
 
     Attributes:
-        noise_ratios: The shares of irrelevant passages, from 0 to below 1.
-        passages: The number of passages.
-        seed: The seed of their choice and order, the same for every question.
-        scenarios: The scenarios, as far as the passages of a question allow them.
+        noise_ratios: The shares of irrelevant passages for noise robustness and information
+            integration; negative rejection is the share 1.
+        passages: The number of passages in the prompt.
+        seed: The seed of the choice and the order of passages; unless given, that of the
+            benchmark's script.
+        scenarios: The scenarios that are asked, as far as the passages allow them.
     """
 
-    noise_ratios: tuple[float, ...] = (0.0, 0.2, 0.4, 0.6, 0.8)
-    passages: int = 5
-    seed: int = SOURCE_SEED
-    scenarios: tuple[Scenario, ...] = SCENARIOS
+    noise_ratios: Annotated[
+        list[Annotated[Number, Field(ge=0, lt=1)]],
+        Field(min_length=1, max_length=100),
+        AfterValidator(_distinct),
+    ] = Field(default=[0.0, 0.2, 0.4, 0.6, 0.8])
+    passages: Count = 5
+    seed: Annotated[int, Field(strict=True)] = SOURCE_SEED
+    scenarios: Annotated[list[Scenario], Field(min_length=1), AfterValidator(_in_order)] = Field(
+        default=[*SCENARIOS]
+    )
 
-    def parameters(self) -> Mapping[str, Any]:
-        """Return the parameters as JSON values."""
+    def construction(self) -> Mapping[str, Any]:
+        """Return what the questions depend on besides their passages, as JSON values."""
         return {
-            "noise_ratios": list(self.noise_ratios),
+            "noise_ratios": self.noise_ratios,
             "passages": self.passages,
             "seed": self.seed,
-            "scenarios": list(self.scenarios),
+            "scenarios": self.scenarios,
         }
 
     def expand(self, question: Mapping[str, Any]) -> list[dict[str, Any]]:

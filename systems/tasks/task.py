@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from calls.completion import Completion, Message
 
@@ -49,24 +48,4 @@ class BoundTask(Protocol):
 
         Raises:
             WrongShape: The completions do not contain what the task reads.
-        """
-
-
-class Task(Protocol):
-    """What a model is asked to do instead of answering a prompt."""
-
-    def parameters(self) -> Mapping[str, Any]:
-        """Return what the answers depend on besides the question and files, as JSON values."""
-
-    def files(self) -> tuple[Path, ...]:
-        """Return the files that the answers depend on."""
-
-    def bind(self, questions: Sequence[Mapping[str, Any]]) -> BoundTask:
-        """Return the task for a benchmark.
-
-        Args:
-            questions: All questions of the benchmark, by the names of canonical fields.
-
-        Raises:
-            SystemRefused: The task cannot be done, whatever the question.
         """

@@ -27,14 +27,11 @@ def test_examples(tmp_path: Path, heading: str, answer: str) -> None:
     code, configuration = re.findall(r"```(?:python|yaml)\n(.*?)```", section, re.DOTALL)
     ((name, keys),) = yaml.safe_load(configuration)["systems"].items()
     if "python" in keys:
-        file, function = keys.pop("python").split(":")
-        settings: SystemSettings = PythonSystem(
-            name=name, home=tmp_path, module=file, function=function, **keys
-        )
+        file = keys["python"].partition(":")[0]
+        settings: SystemSettings = PythonSystem(name=name, home=tmp_path, **keys)
     else:
-        command = tuple(keys.pop("command"))
-        file = command[-1]
-        settings = CommandSystem(name=name, home=tmp_path, command=command, **keys)
+        file = keys["command"][-1]
+        settings = CommandSystem(name=name, home=tmp_path, **keys)
     (tmp_path / file).write_text(code, encoding="utf-8")
 
     async def run() -> object:

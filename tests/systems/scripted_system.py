@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(frozen=True, kw_only=True)
 class ScriptedSettings(SystemSettings):
     """The settings of a scripted system."""
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from systems.client import Answer, SystemFailure, SystemRefused
 from systems.clients import make_client
-from systems.settings import HttpSystem
+from systems.http.request import HttpRequest
+from systems.settings import HttpSystem, SystemSettings
 from tests.support.scripted_reply import Reply, rendered
 
 if TYPE_CHECKING:
@@ -114,7 +115,9 @@ def system(url: str, **changes: Any) -> HttpSystem:
     """Settings of a service; the path and the rest may be changed."""
     path = changes.pop("path", "/ask")
     body = {"question": "{{ question }}"}
-    return HttpSystem(**{"name": "rag", "home": Path(), "url": url + path, "body": body} | changes)
+    shared = {name: changes.pop(name) for name in SystemSettings.model_fields & changes.keys()}
+    http = HttpRequest(**{"url": url + path, "body": body} | changes)
+    return HttpSystem(**{"name": "rag", "home": Path()} | shared, http=http)
 
 
 def said(reply: object, **changes: Any) -> Reply:

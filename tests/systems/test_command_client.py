@@ -149,7 +149,7 @@ def home(tmp_path: Path) -> Path:
 
 def system(home: Path, *command: str, concurrency: int = 1) -> CommandSystem:
     command = command or (sys.executable, "rag.py")
-    return CommandSystem(name="rag", home=home, command=command, concurrency=concurrency)
+    return CommandSystem(name="rag", home=home, command=list(command), concurrency=concurrency)
 
 
 def text(found: object) -> str:

@@ -70,12 +70,11 @@ def test_other_fields_are_read_from_the_list_of_events() -> None:
         b"data: [DONE]\n\n",
     ]
     paths = {
-        "retrieved.doc_id": "$[*].sources[*].id",
-        "retrieved.text": "$[*].sources[*].text",
+        "retrieved": {"doc_id": "$[*].sources[*].id", "text": "$[*].sources[*].text"},
         "cost_usd": "$[-1].usage.usd",
         "tokens_out": "$[*].usage.out",
     }
-    answer = ask(pieces, paths=paths)
+    answer = ask(pieces, **paths)
     assert isinstance(answer, Answer), answer
     assert answer.fields == {
         "answer": "the Seine",
@@ -89,7 +88,7 @@ def test_other_fields_are_read_from_the_list_of_events() -> None:
 
 
 def test_an_error_in_the_stream_is_an_error_of_the_system() -> None:
-    failure = ask([part("the "), event(error="no index")], paths={"error": "$[*].error"})
+    failure = ask([part("the "), event(error="no index")], error="$[*].error")
     assert isinstance(failure, ReturnedError)
     assert str(failure) == "no index"
 

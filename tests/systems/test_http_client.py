@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from systems.client import (
     Answer,
@@ -86,7 +87,7 @@ def test_a_text_body_is_plain_text() -> None:
 
 def test_a_url_holds_values_percent_encoded() -> None:
     path = "/ask/{{ question_id }}?q={{ question }}&n={{ extra.limit }}"
-    _, received = ask(HELLO, method="get", path=path, body=None)
+    _, received = ask(HELLO, method="GET", path=path, body=None)
     sent = "/ask/q%2F1%20%C3%A4?q=Which%20river%20flows%20through%20Paris%3F&n=3"
     assert (received[0].method, received[0].path) == ("GET", sent)
     assert received[0].body == b""
@@ -173,7 +174,7 @@ PATHS = {"answer": "$.data.text"}
         ({"contexts": "$.hits[?@.score > 4].body"}, {"contexts": []}),
         ({"retrieved": "$.hits"}, {"retrieved": REPLY["hits"]}),
         (
-            {"retrieved.doc_id": "$.hits[*].id", "retrieved.score": "$.hits[*].score"},
+            {"retrieved": {"doc_id": "$.hits[*].id", "score": "$.hits[*].score"}},
             {"retrieved": [{"doc_id": "d1", "score": 0.5}, {"doc_id": "d2", "score": 0.25}]},
         ),
         (
@@ -186,26 +187,24 @@ PATHS = {"answer": "$.data.text"}
             {"started_at": "2026-01-31T09:30:00Z", "ended_at": 1769851801.5, "trace_id": 17},
         ),
         ({"answer": "$.hits[?@.id == 'd2'].body"}, {"answer": "two"}),
-        ({"error": "$.error", "extra": "$.usage"}, {"extra": REPLY["usage"]}),
+        ({"error": "$.error"}, {}),
         ({"error": "$.nowhere.error"}, {}),
         ({"error": "$.blank"}, {}),
         ({"error": "$.none"}, {}),
     ],
 )
 def test_paths_find_fields(paths: dict[str, str], fields: dict[str, Any]) -> None:
-    answer, _ = ask(said(REPLY), paths=PATHS | paths)
+    answer, _ = ask(said(REPLY), **PATHS | paths)
     assert answer.fields == {"answer": "the Seine"} | fields
 
 
 def test_tokens_are_found_too() -> None:
-    answer, _ = ask(
-        said(REPLY), paths=PATHS | {"tokens_in": "$.usage.in", "tokens_out": "$.usage.out"}
-    )
+    answer, _ = ask(said(REPLY), **PATHS | {"tokens_in": "$.usage.in", "tokens_out": "$.usage.out"})
     assert (answer.tokens_in, answer.tokens_out) == (7, 2)
 
 
 def test_a_service_may_say_that_it_failed() -> None:
-    failure, _ = ask(said({"error": "no documents\nfound"}), paths=PATHS | {"error": "$.error"})
+    failure, _ = ask(said({"error": "no documents\nfound"}), **PATHS | {"error": "$.error"})
     assert isinstance(failure, ReturnedError)
     assert str(failure) == "no documents found"
     failure, _ = ask(said({"error": "overloaded"}))
@@ -230,9 +229,8 @@ def test_a_service_may_say_that_it_failed() -> None:
         ({"cost_usd": "$.data.text"}, ["expected a number", "'the Seine'"]),
         ({"tokens_in": "$.usage.usd"}, ["expected a whole number", "0.001"]),
         ({"contexts": "$.data.text"}, ["expected a list", "'the Seine'"]),
-        ({"extra": "$.hits"}, ["expected an object"]),
         (
-            {"retrieved.doc_id": "$.hits[*].id", "retrieved.text": "$.hits[0:1].body"},
+            {"retrieved": {"doc_id": "$.hits[*].id", "text": "$.hits[0:1].body"}},
             ["different numbers of values: 2 of doc_id, 1 of text"],
         ),
     ],
@@ -240,7 +238,7 @@ def test_a_service_may_say_that_it_failed() -> None:
 def test_a_path_that_finds_something_else_says_what(
     paths: dict[str, str], parts: list[str]
 ) -> None:
-    failure, _ = ask(said(REPLY), paths=PATHS | paths)
+    failure, _ = ask(said(REPLY), **PATHS | paths)
     assert isinstance(failure, WrongShape)
     for part in parts:
         assert part in str(failure)
@@ -249,18 +247,14 @@ def test_a_path_that_finds_something_else_says_what(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"paths": {"answer": "answer"}}, "answer: 'answer' is not a JSONPath at character 1"),
-        ({"paths": {"answer": ""}}, "systems.rag.answer: '' is not a JSONPath"),
-        ({"paths": {"answer": "$.a["}}, "is not a JSONPath at character 4: "),
-        ({"paths": {"answer": "$.a b"}}, "is not a JSONPath at character "),
-        ({"paths": {"anwser": "$.a"}}, r"unknown field 'anwser' \(did you mean 'answer'\?\)"),
-        ({"paths": {"retrieved": "$.a", "retrieved.text": "$.b"}}, "exclude each other"),
+        ({"answer": "answer"}, "answer: 'answer' is not a JSONPath at character 1"),
+        ({"answer": "$.a["}, "is not a JSONPath at character 4: "),
+        ({"answer": "$.a b"}, "is not a JSONPath at character "),
         ({"body": {"q": "{{ questoin }}"}}, r"body\.q, line 1: unknown name 'questoin' \(did"),
         ({"body": {"q": [{"x": "\n{{ tags.lagn }}"}]}}, r"q\[0\]\.x, line 2: no question has tag"),
         ({"body": {"q": "constant"}}, "every request would be the same"),
         ({"body": None}, "every request would be the same"),
         ({"method": "GET"}, "GET has no body"),
-        ({"method": "SEND"}, "expected one of GET, POST"),
         ({"headers": {"X Y": "1"}}, "'X Y' is not a header name"),
         ({"headers": {"Content-Length": "1"}}, "this header cannot be set"),
         ({"headers": {"A": "x\r\nB: y"}}, "a control character"),
@@ -293,10 +287,10 @@ def test_a_template_that_fails_for_the_last_question_is_refused_before_the_first
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("url", ["ftp://h/", "localhost:80/ask", "/ask", ""])
+@pytest.mark.parametrize("url", ["ftp://h/", "localhost:80/ask", "/ask"])
 def test_an_address_without_http_is_refused(url: str) -> None:
-    with pytest.raises(SystemRefused, match=r"systems\.rag\.url: .*expected http://"):
-        make_client(system(url, path=""), [])
+    with pytest.raises(ValidationError, match="expected a URL that begins with http://"):
+        system(url, path="")
 
 
 def test_an_answer_does_not_depend_on_cookies_of_the_one_before() -> None:

@@ -198,7 +198,7 @@ DIGITS = b"1" + b"0" * 5000
     ],
 )
 def test_what_is_not_the_expected_json_says_what_it_is(body: bytes, reason: str) -> None:
-    failure, _ = ask(Reply(body=body), paths={"answer": "$.answer"})
+    failure, _ = ask(Reply(body=body), answer="$.answer")
     assert isinstance(failure, WrongShape)
     assert reason in str(failure)
     assert "\n" not in str(failure)
@@ -342,7 +342,7 @@ def test_no_answer_and_no_failure_holds_a_secret(
         SCRIPTS[name],
         path="/ask?key=${RAG_KEY}",
         headers={"X-Key": "${RAG_KEY}"},
-        paths=paths,
+        **paths,
     )
     assert received[0].headers["x-key"] == KEY
     shown = f"{outcome!r} {outcome} {caplog.text}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from systems.client import (
 )
 from systems.clients import make_client
 from systems.settings import ModelSystem
+from systems.tasks.rgb import Rgb
 from systems.tasks.task import TaskPrompt
 from tests.support.faulty_replies import LIES, bomb
 from tests.support.judge_server import JudgeServer
@@ -96,11 +96,11 @@ HOSTILE = '{{ 7*7 }} {% raw %} "quotes" \\ {braces}\n\n{{ question }}'
 def test_a_hostile_question_is_text_in_the_prompt(tmp_path: Path) -> None:
     prompt = "Answer in {{ tags.lang }}.\n\nQuestion: {{ question }}\n"
     question = {**QUESTION, "question": HOSTILE}
-    expected = f"Answer in en.\n\nQuestion: {HOSTILE}\n"
+    expected = f"Answer in en.\n\nQuestion: {HOSTILE}"
     (tmp_path / "p.j2").write_text(prompt, encoding="utf-8")
-    for changes in ({"prompt": prompt}, {"prompt_file": tmp_path / "p.j2"}):
-        _, requests = ask([GOOD], question, **changes)
-        assert requests[0]["messages"] == [{"role": "user", "content": expected}]
+    for given, end in ((prompt, ""), (str(tmp_path / "p.j2"), "\n")):
+        _, requests = ask([GOOD], question, prompt=given)
+        assert requests[0]["messages"] == [{"role": "user", "content": expected + end}]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_hostile_question_is_text_in_the_prompt(tmp_path: Path) -> None:
     [
         ({"prompt": "{{ questoin }}"}, r"systems\.small\.prompt, line 1: unknown name 'questoin'"),
         ({"prompt": "Hello"}, "every request would be the same"),
-        ({"prompt_file": Path("/nowhere/p.j2")}, r"/nowhere/p\.j2: No such file"),
+        ({"prompt": "/nowhere/p.j2"}, r"/nowhere/p\.j2: No such file"),
         ({"api_key_env": "NOT_SET_ANYWHERE"}, "systems.small: the environment variable NOT_SET_A"),
         ({"prompt": "{{ question + 1 }}"}, "TypeError: .*question 'q/1 ä'"),
     ],
@@ -233,21 +233,8 @@ def test_a_compressed_answer_is_limited() -> None:
     assert isinstance(failure, ReturnedError)
 
 
-@dataclass(frozen=True)
-class Letters:
+class Letters(Rgb):
     """A task of two requests, whose answer is made of the likeliest first tokens."""
-
-    def parameters(self) -> Mapping[str, Any]:
-        """None."""
-        return {}
-
-    def files(self) -> tuple[Path, ...]:
-        """None."""
-        return ()
-
-    def bind(self, questions: Sequence[Mapping[str, Any]]) -> Letters:  # noqa: ARG002
-        """Need no questions."""
-        return self
 
     def prompts(self, question: Mapping[str, Any]) -> Sequence[TaskPrompt]:
         """Ask twice."""

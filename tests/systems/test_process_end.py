@@ -25,9 +25,9 @@ from systems.settings import CommandSystem, PythonSystem
 async def main():
     home = Path.cwd()
     settings = {
-        "python": PythonSystem(name="rag", home=home, module="rag.py", function="answer"),
-        "async": PythonSystem(name="rag", home=home, module="rag.py", function="answer_async"),
-        "command": CommandSystem(name="rag", home=home, command=(sys.executable, "rag.py")),
+        "python": PythonSystem(name="rag", home=home, python="rag.py:answer"),
+        "async": PythonSystem(name="rag", home=home, python="rag.py:answer_async"),
+        "command": CommandSystem(name="rag", home=home, command=[sys.executable, "rag.py"]),
     }[sys.argv[1]]
     client = make_client(settings, [])
     try:

@@ -107,9 +107,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def system(home: Path, function: str = "answer", concurrency: int = 4) -> PythonSystem:
-    return PythonSystem(
-        name="rag", home=home, module="rag.py", function=function, concurrency=concurrency
-    )
+    return PythonSystem(name="rag", home=home, python=f"rag.py:{function}", concurrency=concurrency)
 
 
 def text(found: object) -> str:
@@ -319,7 +317,7 @@ def test_what_cannot_be_loaded_is_refused(
 ) -> None:
     (tmp_path / "raging.py").write_text(source or "", encoding="utf-8")
     (tmp_path / "broken.py").write_text("\n\n1 / 0\n", encoding="utf-8")
-    settings = PythonSystem(name="rag", home=tmp_path, module=module, function=function)
+    settings = PythonSystem(name="rag", home=tmp_path, python=f"{module}:{function}")
     with pytest.raises(SystemRefused, match=reason):
         ask_all(settings, "a")
     assert wait_until_none_remains(tmp_path) == []
@@ -327,7 +325,7 @@ def test_what_cannot_be_loaded_is_refused(
 
 def test_the_version_of_a_module_that_does_not_exist_can_be_computed(tmp_path: Path) -> None:
     for module in ("no_such_module", "no_such_package.rag"):
-        settings = PythonSystem(name="rag", home=tmp_path, module=module, function="answer")
+        settings = PythonSystem(name="rag", home=tmp_path, python=f"{module}:answer")
         assert settings.files() == ()
 
 
@@ -348,7 +346,7 @@ def test_the_code_finds_its_neighbours_its_data_and_no_terminal(tmp_path: Path) 
         "answer = Rag(client.NAME)\n",
         encoding="utf-8",
     )
-    settings = PythonSystem(name="rag", home=tmp_path, module="code/json.py", function="answer")
+    settings = PythonSystem(name="rag", home=tmp_path, python="code/json.py:answer")
     assert text(ask_all(settings, "a")["a"]) == "besidedata"
 
 
@@ -358,7 +356,7 @@ def test_modules_are_imported_as_here(tmp_path: Path, monkeypatch: pytest.Monkey
         "import scoreline\nanswer = lambda q: q['question']\n", encoding="utf-8"
     )
     monkeypatch.syspath_prepend(tmp_path / "elsewhere")
-    settings = PythonSystem(name="rag", home=tmp_path, module="rag_there", function="answer")
+    settings = PythonSystem(name="rag", home=tmp_path, python="rag_there:answer")
 
     async def run() -> str:
         async with opened(settings) as client:

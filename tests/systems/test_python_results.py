@@ -177,7 +177,7 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """What comes of every case, from one worker after the other."""
     home = tmp_path_factory.mktemp("project")
     (home / "rag.py").write_text(SOURCE, encoding="utf-8")
-    settings = PythonSystem(name="rag", home=home, module="rag.py", function=request.param)
+    settings = PythonSystem(name="rag", home=home, python=f"rag.py:{request.param}")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAG_API_KEY", "sk-0123456789")
         asked = [*ANSWERS, *WRONG, *ERRORS, *TRANSPORT]

@@ -52,8 +52,7 @@ def function(home: Path, name: str = "answer", start_timeout_s: float = 60.0) ->
     return PythonSystem(
         name="rag",
         home=home,
-        module="rag.py",
-        function=name,
+        python=f"rag.py:{name}",
         concurrency=2,
         timeout_s=LIMIT_S,
         start_timeout_s=start_timeout_s,
@@ -64,7 +63,7 @@ def program(home: Path, start_timeout_s: float = 60.0) -> CommandSystem:
     return CommandSystem(
         name="rag",
         home=home,
-        command=(sys.executable, "rag.py"),
+        command=[sys.executable, "rag.py"],
         concurrency=2,
         timeout_s=LIMIT_S,
         start_timeout_s=start_timeout_s,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, LiteralString
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from assets.config_types import (
+from records.settings import (
     ApiBase,
     ConfigModel,
     Count,

@@ -36,8 +36,8 @@ def load(tmp_path: Path, retrieved: str) -> HttpSystem:
 
 
 def test_retrieved_items_have_one_path_or_one_for_each_field(tmp_path: Path) -> None:
-    assert load(tmp_path, "$.hits").paths == {"answer": "$.a", "retrieved": "$.hits"}
-    assert load(tmp_path, "{doc_id: '$.hits[*].id', text: '$.hits[*].body'}").paths == {
+    assert load(tmp_path, "$.hits").http.paths == {"answer": "$.a", "retrieved": "$.hits"}
+    assert load(tmp_path, "{doc_id: '$.hits[*].id', text: '$.hits[*].body'}").http.paths == {
         "answer": "$.a",
         "retrieved.doc_id": "$.hits[*].id",
         "retrieved.text": "$.hits[*].body",
@@ -62,11 +62,11 @@ def test_an_answer_is_streamed_or_not(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"rag\.http: give `answer` or `stream`, not both"):
         load(tmp_path, "$.hits\n      stream: $.delta")
     whole = load(tmp_path, "$.hits")
-    assert whole.stream is None
+    assert whole.http.stream is None
     file = tmp_path / "scoreline.yaml"
     file.write_text(file.read_text("utf-8").replace("answer: $.a", "stream: $.delta"), "utf-8")
     streamed = load_config(file).project.systems["rag"]
     assert isinstance(streamed, HttpSystem)
-    assert streamed.stream == "$.delta"
-    assert "stream" not in streamed.paths
+    assert streamed.http.stream == "$.delta"
+    assert "stream" not in streamed.http.paths
     assert streamed.digest != whole.digest

@@ -13,7 +13,6 @@ from orchestration.errors import SettingsError
 from systems.settings import LocalModelSystem, ModelSystem
 from systems.tasks.mcqa import Mcqa
 from systems.tasks.rgb import Rgb
-from systems.tasks.rgb_questions import RgbQuestions
 from warehouse.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,11 +40,14 @@ def test_a_model_that_a_server_runs(tmp_path: Path) -> None:
         "permutations: cyclic, top_logprobs: 5}}}",
     )
     assert isinstance(found, ModelSystem)
-    assert found.task == Mcqa(
-        few_shot=2,
-        examples=tmp_path / "examples.jsonl",
-        permutations="cyclic",
-        top_logprobs=5,
+    assert (
+        found.task.model_dump()
+        == Mcqa(
+            few_shot=2,
+            examples=tmp_path / "examples.jsonl",
+            permutations="cyclic",
+            top_logprobs=5,
+        ).model_dump()
     )
     assert found.files() == (tmp_path / "examples.jsonl",)
 
@@ -67,19 +69,20 @@ def test_passages_with_noise(tmp_path: Path) -> None:
     )
     found = system(tmp_path, keys)
     assert isinstance(found, ModelSystem)
-    questions = RgbQuestions(
-        noise_ratios=(0.0, 0.5),
+    task = Rgb(
+        noise_ratios=[0.0, 0.5],
         passages=4,
         seed=1,
-        scenarios=("noise_robustness", "negative_rejection"),
+        scenarios=["noise_robustness", "negative_rejection"],
+        language="zh",
     )
-    assert found.task == Rgb(questions=questions, language="zh")
+    assert found.task == task
     expansion = load_config(tmp_path / "scoreline.yaml").project.benchmarks["b"].expansion
     assert expansion is not None
     extra = {"positive": ["p"] * 4, "negative": ["n"] * 4}
     made = expansion.expand({"question_id": "1", "extra": extra})
     assert [each["question_id"] for each in made] == ["1@0", "1@0.5", "1@1"]
-    assert json.loads(expansion.identity) == {"rgb": questions.parameters()}
+    assert json.loads(expansion.identity) == {"rgb": task.construction()}
 
 
 def test_the_default_is_the_benchmarks_own_construction(tmp_path: Path) -> None:

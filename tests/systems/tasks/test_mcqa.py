@@ -126,12 +126,12 @@ def test_examples_from_a_file(tmp_path: Path) -> None:
     def read(path: Path) -> Sequence[Mapping[str, Any]]:
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
-    task = Mcqa(few_shot=1, examples=file, read_examples=read)
+    task = Mcqa(few_shot=1, examples="examples.jsonl").located(tmp_path, read)
     assert task.files() == (file,)
     (text,) = asked(task.bind([CAPITAL]), CAPITAL)
     assert text.startswith("Question: What comes after 0?\n")
     with pytest.raises(SystemRefused, match=r"found 1 other questions .* in .*examples\.jsonl"):
-        Mcqa(few_shot=2, examples=file, read_examples=read).bind([]).prompts(CAPITAL)
+        Mcqa(few_shot=2, examples=file).located(tmp_path, read).bind([]).prompts(CAPITAL)
 
 
 @pytest.mark.parametrize(

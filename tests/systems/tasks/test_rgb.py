@@ -49,7 +49,7 @@ def irrelevant(question: dict[str, Any]) -> int:
 
 
 def test_noise_at_each_ratio_and_rejection() -> None:
-    made = RgbQuestions(noise_ratios=(0.0, 0.4, 0.8)).expand(PLAIN)
+    made = RgbQuestions(noise_ratios=[0.0, 0.4, 0.8]).expand(PLAIN)
     assert kinds(made) == [
         ("7@0", "noise_robustness", 0.0),
         ("7@0.4", "noise_robustness", 0.4),
@@ -66,16 +66,16 @@ def test_noise_at_each_ratio_and_rejection() -> None:
 
 
 def test_false_passages() -> None:
-    *others, made = RgbQuestions(noise_ratios=(0.2,)).expand(FALSE)
+    *others, made = RgbQuestions(noise_ratios=[0.2]).expand(FALSE)
     assert kinds(others) == [("7@0.2", "noise_robustness", 0.2), ("7@1", "negative_rejection", 1)]
     assert kinds([made]) == [("7@counterfactual", "counterfactual_robustness", 0.0)]
     assert sorted(made["extra"]["passages"]) == ["f0", "f1", "f2"]
     without_answer = {**FALSE, "counterfactual_answer": None}
-    assert len(RgbQuestions(noise_ratios=(0.2,)).expand(without_answer)) == 2
+    assert len(RgbQuestions(noise_ratios=[0.2]).expand(without_answer)) == 2
 
 
 def test_parts_are_integrated() -> None:
-    made = RgbQuestions(noise_ratios=(0.0, 0.6)).expand(PARTS)
+    made = RgbQuestions(noise_ratios=[0.0, 0.6]).expand(PARTS)
     assert kinds(made) == [
         ("8@0", "information_integration", 0.0),
         ("8@0.6", "information_integration", 0.6),
@@ -88,7 +88,7 @@ def test_parts_are_integrated() -> None:
 
 
 def test_scenarios_narrow() -> None:
-    chosen = RgbQuestions(scenarios=("negative_rejection", "counterfactual_robustness"))
+    chosen = RgbQuestions(scenarios=["negative_rejection", "counterfactual_robustness"])
     assert [each["question_id"] for each in chosen.expand(FALSE)] == ["7@1", "7@counterfactual"]
 
 
@@ -118,7 +118,7 @@ def test_what_are_no_passages(extra: dict[str, Any], named: str) -> None:
 
 def test_real_questions_have_every_scenario(shared: Path) -> None:
     lines = (shared / "data" / "rgb" / "en_fact.jsonl").read_text(encoding="utf-8").splitlines()
-    questions = RgbQuestions(noise_ratios=(0.0, 0.4))
+    questions = RgbQuestions(noise_ratios=[0.0, 0.4])
     for row in map(json.loads, lines):
         made = questions.expand(
             {
@@ -142,7 +142,7 @@ def completion(text: str | None) -> Completion:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_model_is_asked_with_the_passages(language: Any) -> None:
-    made = RgbQuestions(noise_ratios=(0.2,)).expand(PLAIN)[0]
+    made = RgbQuestions(noise_ratios=[0.2]).expand(PLAIN)[0]
     (prompt,) = Rgb(language=language).prompts(made)
     system, user = prompt.messages
     assert [system["role"], user["role"]] == ["system", "user"]

@@ -58,7 +58,7 @@ columns: {predictions: {latency_ms: {to: latency_s, scale: 0.001}}}"""
         (
             "questions: q.csv\ncolumns: {predictions: {reply: {to: answer, scale: 2}}}",
             7,
-            "'answer' holds no number: expected one of cost_usd, latency_s, noise_ratio",
+            "'answer' holds no number: expected one of cost_usd, ended_at, latency_s, noise_ratio",
         ),
         (
             "questions: q.csv\ncolumns: {predictions: {ms: {to: latency_s, scale: 0}}}",

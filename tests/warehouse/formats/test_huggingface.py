@@ -91,7 +91,7 @@ def test_a_split_of_a_saved_dictionary_is_read(tmp_path: Path) -> None:
     warehouse = ingest_folders(tmp_path, "answers")
     read = warehouse.fetch(
         "SELECT question_id, question, expected_answers, expected_label, gold_relevance, tags, "
-        "extra FROM questions ORDER BY 1"
+        "topics FROM questions ORDER BY 1"
     ).rows()
     assert read == [
         (
@@ -101,10 +101,10 @@ def test_a_split_of_a_saved_dictionary_is_read(tmp_path: Path) -> None:
             "yes",
             [{"doc_id": "d1", "grade": 2}],
             {"lang": "de"},
-            '{"topics":["fish","birds"]}',
+            ["fish", "birds"],
         ),
-        ("b", "What is b?", ["b", "B"], "no", None, {}, '{"topics":[]}'),
-        ("c", "What is c?", ["c", "C"], None, None, {"lang": "en"}, '{"topics":["birds"]}'),
+        ("b", "What is b?", ["b", "B"], "no", None, {}, []),
+        ("c", "What is c?", ["c", "C"], None, None, {"lang": "en"}, ["birds"]),
     ]
     predictions = warehouse.fetch(
         "SELECT question_id, system, answer, retrieved_doc_ids, label FROM predictions ORDER BY 1"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 from pydantic import Field
@@ -83,7 +82,7 @@ class JudgeResource(dg.ConfigurableResource[LlmJudgeFactory]):
 
     def create_resource(self, context: dg.InitResourceContext) -> LlmJudgeFactory:  # noqa: ARG002
         """Return what creates the judge; it is not called before the first question."""
-        given = {field.name: getattr(self, field.name) for field in fields(JudgeSettings)}
+        given = {name: getattr(self, name) for name in JudgeSettings.model_fields}
         return LlmJudgeFactory(JudgeSettings(**given))
 
 
@@ -92,9 +91,9 @@ def build_resources(project: Project) -> Mapping[str, object]:
     resources: dict[str, object] = {WAREHOUSE: _warehouse(project)}
     factory = project.engines.judge_factory
     if isinstance(factory, LlmJudgeFactory):
-        settings = factory.settings
-        given = {field.name: getattr(settings, field.name) for field in fields(settings)}
-        resources[JUDGE] = JudgeResource(**{**given, "api_key": _secret(settings.api_key_env)})
+        given: dict[str, Any] = dict(factory.settings)
+        given["api_key"] = _secret(factory.settings.api_key_env)
+        resources[JUDGE] = JudgeResource(**given)
     elif factory is not None:
         resources[JUDGE] = factory
     return {project.namespace.name(name): resource for name, resource in resources.items()}

@@ -60,7 +60,7 @@ def test_they_equal_the_configuration(judged: JudgedProject) -> None:
     factory = project.engines.judge_factory
     assert isinstance(factory, LlmJudgeFactory)
     given = created(judge).settings
-    assert given == replace(factory.settings, api_key=given.api_key)
+    assert given == factory.settings.model_copy(update={"api_key": given.api_key})
     assert KEY not in repr(created(JudgeResource(**{**vars(judge), "api_key": KEY})).settings)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -99,7 +99,9 @@ def check_judge(settings: JudgeSettings, request: Ask[Any], ledger: Ledger) -> J
 
     async def check() -> JudgeCheck:
         try:
-            return await _check(replace(settings, max_attempts=_MAX_ATTEMPTS), request, ledger)
+            return await _check(
+                settings.model_copy(update={"max_attempts": _MAX_ATTEMPTS}), request, ledger
+            )
         finally:
             await close_connections()
 

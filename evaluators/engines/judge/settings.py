@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
 
 from calls.call import Call
 from evaluators.engines.judge.errors import BadRecording
+from records.settings import ApiBase, ConfigModel, Count, EnvVariable, Number, Text, UsDollars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,63 +27,81 @@ SKIPPED = "judge skipped: "
 """The beginning of the reason why an optional judge was not called."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeSettings:
-    """The settings of a judge; this module loads nothing heavy.
+class JudgeKeys(ConfigModel):
+    """A judge model and how it is called.
 
     Attributes:
-        model: The model's name in LiteLLM, or `recorded:FILE`.
-        api_key_env: The environment variable of the key; None if LiteLLM finds the key or none is
-            needed. Without it, `openai/` models at an `api_base` receive no key.
-        api_key: The key itself, where it was read from that variable before.
-        api_base: The address of the API, for local servers.
-        concurrency: The most calls in flight.
-        requests_per_minute: The most requests per minute, spread evenly.
-        tokens_per_minute: The most tokens per minute (messages and replies), spread evenly.
-        budget_usd: The most US dollars that one run may spend.
-        daily_budget_usd: The most US dollars that all runs of a project may spend in 24 hours.
-        temperature: The temperature; not sent to models that reject it.
-        seed: The seed of the first replicate; each further one adds 1.
+        model: A LiteLLM model name (`openai/...`, `anthropic/...`, `groq/...`, `ollama_chat/...`),
+            `recorded:FILE`, or `human`. Required, unless there is a `panel`.
+        api_key_env: The environment variable that holds the key. Without it LiteLLM reads the
+            provider's own variable (`OPENAI_API_KEY`, ...), and a server given by `api_base` gets
+            no key.
+        api_base: The URL of the API: a local server or a proxy.
+        concurrency: The most judge calls in progress at once.
+        requests_per_minute: The most requests per minute, evenly spaced.
+        tokens_per_minute: The most tokens per minute, input and output together.
+        temperature: The sampling temperature: 0 unless given, 0.5 with repeats. Models that do not
+            support it are called without.
         max_tokens: The most tokens of a reply; doubled once for a truncated reply.
         timeout_s: The timeout of one attempt, in seconds.
-        max_reply_mb: The largest size of an answer of the server, in megabytes.
-        max_attempts: The most attempts if the transport fails.
-        backoff_s: The wait after the first failure, in seconds; it doubles with each failure.
-        patience_s: The longest accepted `Retry-After`, in seconds.
-        usd_per_million_in: The price of a million input tokens, if LiteLLM's table lacks the model
-            or is wrong.
-        usd_per_million_out: The price of a million output tokens.
+        max_reply_mb: The largest size of an answer of the server, in megabytes; a call with a
+            larger one is a `judge_error`.
+        max_attempts: How often a call is attempted when the transport fails.
+        usd_per_million_in: The price of input tokens, where LiteLLM's price list has none or is
+            wrong; give both prices or neither.
+        usd_per_million_out: The price of output tokens.
         usd_per_million_cache_read: The price of input tokens that the provider read from its
             cache; that of the others unless given.
         usd_per_million_cache_write: The price of input tokens that it wrote to its cache; that of
             the others unless given.
-        structured_output: `auto` constrains replies to the schema where the model supports it.
+        structured_output: `off` never sends a JSON schema, for servers that support it poorly.
+    """
+
+    model: Text | None = None
+    api_key_env: EnvVariable | None = None
+    api_base: ApiBase | None = None
+    concurrency: Count = 32
+    requests_per_minute: Count | None = None
+    tokens_per_minute: Count | None = None
+    temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
+    max_tokens: Count = 2048
+    timeout_s: Annotated[Number, Field(gt=0)] = 120.0
+    max_reply_mb: Annotated[Number, Field(gt=0)] = 4.0
+    max_attempts: Count = 6
+    usd_per_million_in: UsDollars | None = None
+    usd_per_million_out: UsDollars | None = None
+    usd_per_million_cache_read: UsDollars | None = None
+    usd_per_million_cache_write: UsDollars | None = None
+    structured_output: Literal["auto", "off"] = "auto"
+
+
+class JudgeSettings(JudgeKeys):
+    """A judge as its clients use it; this module loads nothing heavy.
+
+    The further attributes are not keys of a judge in the configuration, or are given once for all
+    judges of a panel.
+
+    Attributes:
+        model: The model's name in LiteLLM, or `recorded:FILE`.
+        api_key: The key itself, where it was read from its variable before.
+        budget_usd: The most US dollars that one run may spend.
+        daily_budget_usd: The most US dollars that all runs of a project may spend in 24 hours.
+        temperature: The temperature; not sent to models that reject it.
+        seed: The seed of the first replicate; each further one adds 1.
+        backoff_s: The wait after the first failure, in seconds; it doubles with each failure.
+        patience_s: The longest accepted `Retry-After`, in seconds.
         optional: Whether a run goes on without the judge while its key is missing.
         title: What messages call the judge; the members of a panel have their names.
     """
 
-    model: str
-    api_key_env: str | None = None
-    api_key: str | None = field(default=None, repr=False)
-    api_base: str | None = None
-    concurrency: int = 32
-    requests_per_minute: int | None = None
-    tokens_per_minute: int | None = None
-    budget_usd: float | None = None
-    daily_budget_usd: float | None = None
-    temperature: float = 0.0
+    model: Text
+    api_key: str | None = Field(default=None, repr=False)
+    budget_usd: UsDollars | None = None
+    daily_budget_usd: UsDollars | None = None
+    temperature: Annotated[Number, Field(ge=0, le=2)] = 0.0
     seed: int = 0
-    max_tokens: int = 2048
-    timeout_s: float = 120.0
-    max_reply_mb: float = 4.0
-    max_attempts: int = 6
     backoff_s: float = 2.0
     patience_s: float = 300.0
-    usd_per_million_in: float | None = None
-    usd_per_million_out: float | None = None
-    usd_per_million_cache_read: float | None = None
-    usd_per_million_cache_write: float | None = None
-    structured_output: Literal["auto", "off"] = "auto"
     optional: bool = False
     title: str = "the judge"
 

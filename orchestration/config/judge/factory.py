@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evaluators.engines.judge.settings import RECORDED, JudgeSettings
+from evaluators.engines.judge.settings import RECORDED, JudgeKeys, JudgeSettings
 from evaluators.flows.panel import JointProgress, PanelJudge, panel_identity
 from evaluators.flows.protocols import Panel, Repeats
-from orchestration.config.judge.schema import Judge, JudgeKeys
+from orchestration.config.judge.schema import Judge
 from orchestration.runs.progress import show_judge_progress
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def judge_settings(judge: Judge, home: Path) -> list[JudgeSettings]:
     if judge.panel is None:
         return [_settings_of(judge, home)]
     members = [_settings_of(each, home) for each in _members(judge)]
-    return [replace(each, title=f"the judge {each.name!r}") for each in members]
+    return [each.model_copy(update={"title": f"the judge {each.name!r}"}) for each in members]
 
 
 def _members(judge: Judge) -> Iterator[Judge]:
@@ -178,7 +177,8 @@ class LlmJudgeFactory:
 
     def with_daily_budget(self, budget_usd: float) -> LlmJudgeFactory:
         """Return a factory whose judges also share a budget for 24 hours with all other runs."""
-        return LlmJudgeFactory(replace(self.settings, daily_budget_usd=budget_usd))
+        settings = self.settings.model_copy(update={"daily_budget_usd": budget_usd})
+        return LlmJudgeFactory(settings)
 
 
 class PanelFactory:

@@ -7,64 +7,8 @@ from typing import Annotated, Literal, LiteralString
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from records.settings import (
-    ApiBase,
-    ConfigModel,
-    Count,
-    EnvVariable,
-    Number,
-    OddCount,
-    Text,
-    UsDollars,
-)
-
-
-class JudgeKeys(ConfigModel):
-    """A judge model and how it is called.
-
-    Attributes:
-        model: A LiteLLM model name (`openai/...`, `anthropic/...`, `groq/...`, `ollama_chat/...`),
-            `recorded:FILE`, or `human`. Required, unless there is a `panel`.
-        api_key_env: The environment variable that holds the key. Without it LiteLLM reads the
-            provider's own variable (`OPENAI_API_KEY`, ...), and a server given by `api_base` gets
-            no key.
-        api_base: The URL of the API: a local server or a proxy.
-        concurrency: The most judge calls in progress at once.
-        requests_per_minute: The most requests per minute, evenly spaced.
-        tokens_per_minute: The most tokens per minute, input and output together.
-        temperature: The sampling temperature: 0 unless given, 0.5 with repeats. Models that do not
-            support it are called without.
-        max_tokens: The most tokens of a reply; doubled once for a truncated reply.
-        timeout_s: The timeout of one attempt, in seconds.
-        max_reply_mb: The largest size of an answer of the server, in megabytes; a call with a
-            larger one is a `judge_error`.
-        max_attempts: How often a call is attempted when the transport fails.
-        usd_per_million_in: The price of input tokens, where LiteLLM's price list has none or is
-            wrong; give both prices or neither.
-        usd_per_million_out: The price of output tokens.
-        usd_per_million_cache_read: The price of input tokens that the provider read from its
-            cache; that of the others unless given.
-        usd_per_million_cache_write: The price of input tokens that it wrote to its cache; that of
-            the others unless given.
-        structured_output: `off` never sends a JSON schema, for servers that support it poorly.
-    """
-
-    model: Text | None = None
-    api_key_env: EnvVariable | None = None
-    api_base: ApiBase | None = None
-    concurrency: Count = 32
-    requests_per_minute: Count | None = None
-    tokens_per_minute: Count | None = None
-    temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
-    max_tokens: Count = 2048
-    timeout_s: Annotated[Number, Field(gt=0)] = 120.0
-    max_reply_mb: Annotated[Number, Field(gt=0)] = 4.0
-    max_attempts: Count = 6
-    usd_per_million_in: UsDollars | None = None
-    usd_per_million_out: UsDollars | None = None
-    usd_per_million_cache_read: UsDollars | None = None
-    usd_per_million_cache_write: UsDollars | None = None
-    structured_output: Literal["auto", "off"] = "auto"
+from evaluators.engines.judge.settings import RECORDED, JudgeKeys
+from records.settings import Number, OddCount, Text, UsDollars
 
 
 class PanelMember(JudgeKeys):
@@ -104,7 +48,7 @@ def _check_panel(panel: list[PanelMember]) -> list[PanelMember]:
 
 
 def _is_recorded(member: PanelMember) -> bool:
-    return member.model.startswith("recorded:")
+    return member.model.startswith(RECORDED)
 
 
 class Judge(JudgeKeys):

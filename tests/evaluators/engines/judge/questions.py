@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from calls.call import Origin
@@ -75,8 +74,8 @@ def origin(question: str = "q1", *, system: str = "s", step: int = 0) -> Origin:
 
 def settings(server: JudgeServer, **changes: Any) -> JudgeSettings:
     """Settings for a server, with waits of milliseconds."""
-    plain = JudgeSettings(model="openai/judge", api_base=server.url, backoff_s=0.001, timeout_s=20)
-    return replace(plain, **changes)
+    plain = {"model": "openai/judge", "api_base": server.url, "backoff_s": 0.001, "timeout_s": 20}
+    return JudgeSettings(**plain | changes)
 
 
 def put(

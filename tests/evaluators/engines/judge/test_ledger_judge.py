@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -112,16 +111,16 @@ def test_replicates_are_questions_of_their_own() -> None:
 )
 def test_another_model_or_parameter_asks_again(changed: dict[str, Any]) -> None:
     asker, ledger = Scripted(), FolderLedger()
-    for each in (SETTINGS, replace(SETTINGS, **changed), SETTINGS):
+    for each in (SETTINGS, SETTINGS.model_copy(update=changed), SETTINGS):
         with judge(asker, ledger, each) as asking:
             asking.ask(about("a"), origin()).result(5)
     assert len(asker.asked) == 2
-    assert SETTINGS.identity != replace(SETTINGS, **changed).identity
+    assert SETTINGS.identity != SETTINGS.model_copy(update=changed).identity
 
 
 def test_how_the_judge_is_reached_is_no_part_of_what_it_says() -> None:
-    elsewhere = replace(
-        SETTINGS, api_base="http://x", concurrency=1, budget_usd=1, timeout_s=1, api_key_env="K"
+    elsewhere = JudgeSettings(
+        model="m", api_base="http://x", concurrency=1, budget_usd=1, timeout_s=1, api_key_env="K"
     )
     assert elsewhere.identity == SETTINGS.identity
 
@@ -227,7 +226,7 @@ def test_no_more_calls_are_prepared_than_slots_before_the_first_outcome(
 
     asker, ledger = Late(), FolderLedger()
     asker.go.clear()
-    with judge(asker, ledger, replace(SETTINGS, concurrency=2)) as asking:
+    with judge(asker, ledger, SETTINGS.model_copy(update={"concurrency": 2})) as asking:
         futures: list[Future[Any]] = []
 
         def ask() -> None:

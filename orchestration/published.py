@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from orchestration.errors import ChecksFailed, OrchestrationError
-from warehouse.schema.ddl import literal
+from warehouse.schema.quoting import literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import polars as pl
 
 from warehouse.errors import WarehouseError
-from warehouse.schema.ddl import literal, quoted
+from warehouse.schema.quoting import literal, quoted
 from warehouse.storage.connection import Settings
 from warehouse.storage.duckdb_file import FileStorage
 from warehouse.storage.location import Lake

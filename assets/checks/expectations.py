@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from assets.checks.score_expectations import build_added_batch, build_score_batches
 from assets.fingerprints.digests import LEADERBOARD, PREDICTIONS, QUESTIONS, digest_of, scores_stage
-from warehouse.schema.ddl import literal
+from warehouse.schema.quoting import literal
 from warehouse.schema.tables import table_named
 from warehouse.validation.expectation import Batch, Expectation, expect_no_rows
 from warehouse.validation.from_schema import build_table_batch, select_rows

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from evaluators.outcome import Status
-from warehouse.schema.ddl import literal
+from warehouse.schema.quoting import literal
 from warehouse.validation.expectation import Batch, Expectation, expect_no_rows
 from warehouse.validation.from_schema import expect_between
 

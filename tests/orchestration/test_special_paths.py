@@ -14,7 +14,7 @@ from orchestration.cli.program import program
 from orchestration.config.load import load_config
 from tests.support.services import takes_minutes
 from warehouse.formats.paths import expand
-from warehouse.schema.ddl import scan_literal
+from warehouse.schema.quoting import scan_literal
 
 if TYPE_CHECKING:
     from pathlib import Path

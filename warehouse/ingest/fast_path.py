@@ -32,7 +32,7 @@ from warehouse.ingest.fast_path_rules import (
 from warehouse.ingest.json_scan import FileFields, scan_file
 from warehouse.ingest.ranking_sql import retrieved_type
 from warehouse.ingest.rows_sql import PREDICTION_FIELDS, QUESTION_FIELDS, JsonLines
-from warehouse.schema.ddl import literal, path_literal, scan_literal
+from warehouse.schema.quoting import literal, path_literal, scan_literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -28,7 +28,7 @@ from records.shapes import (
     shape_of,
 )
 from warehouse.formats.readers.limits import MAX_DEPTH
-from warehouse.schema.ddl import literal, quoted
+from warehouse.schema.quoting import literal, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

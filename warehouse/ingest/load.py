@@ -11,7 +11,7 @@ import polars as pl
 from warehouse.errors import InputError, Problem
 from warehouse.ingest.fast_path import NotFastPath
 from warehouse.ingest.rows_sql import select_documents
-from warehouse.schema.ddl import quoted
+from warehouse.schema.quoting import quoted
 from warehouse.schema.table import NULL_TEXTS
 from warehouse.schema.tables import table_named
 

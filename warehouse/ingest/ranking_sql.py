@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from records.prediction import Retrieved
 from records.shapes import duckdb_type, shape_of
-from warehouse.schema.ddl import quoted
+from warehouse.schema.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection

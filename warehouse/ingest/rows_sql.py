@@ -11,7 +11,7 @@ from records.prediction import Prediction, Retrieved
 from records.question import Question
 from records.record import ROUNDING, SPACES
 from warehouse.ingest.ranking_sql import retrieved_type, split_retrieved
-from warehouse.schema.ddl import literal, quoted, scan_literal
+from warehouse.schema.quoting import literal, quoted, scan_literal
 from warehouse.schema.tables import table_named
 
 if TYPE_CHECKING:

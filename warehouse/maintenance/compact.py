@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from warehouse.errors import NoSpace, WarehouseError
-from warehouse.schema.ddl import check, literal, quoted
+from warehouse.schema.ddl import check
+from warehouse.schema.quoting import literal, quoted
 from warehouse.storage.atomic import fsync
 from warehouse.storage.connect import connect, log_settings
 from warehouse.storage.connection import duckdb_config, translate_error

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from warehouse.errors import WarehouseError
 from warehouse.ledger.open import has_ledger, open_ledger
-from warehouse.schema.ddl import literal, quoted
+from warehouse.schema.quoting import literal, quoted
 from warehouse.schema.tables import STORED
 from warehouse.storage.scratch import scratch_folder
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from warehouse.errors import WarehouseError
 from warehouse.publish.publications import KEPT_TABLES
-from warehouse.schema.ddl import literal, quoted
+from warehouse.schema.quoting import literal, quoted
 from warehouse.schema.tables import TABLES
 from warehouse.storage.atomic import replace_file
 from warehouse.storage.connection import connect_file

@@ -18,7 +18,7 @@ from warehouse.queries.publications import (
     SCORE_DIGEST,
     VERSIONS,
 )
-from warehouse.schema.ddl import literal
+from warehouse.schema.quoting import literal
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -19,7 +19,6 @@ from warehouse.storage.connection import Settings, connect_file
 from warehouse.storage.file_lock import FileLock
 from warehouse.storage.migrate import require_version
 from warehouse.storage.scratch import scratch_folder
-from warehouse.storage.transaction import fetch_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,6 +122,8 @@ class OpenSnapshot:
         """
         try:
             require_select(self._connection, sql)
+            from warehouse.storage.transaction import fetch_frame  # the records, and pydantic
+
             return fetch_frame(self._connection, sql, parameters)
         except duckdb.Error as error:
             raise InvalidQuery(str(error)) from error

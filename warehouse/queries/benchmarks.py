@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from warehouse.schema.ddl import literal
+from warehouse.schema.quoting import literal
 from warehouse.sql import sql
 
 if TYPE_CHECKING:

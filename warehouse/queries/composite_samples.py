@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from warehouse.queries.samples import Query, select_stale
-from warehouse.schema.ddl import quoted
+from warehouse.schema.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from records.record import SPACES
 from warehouse.errors import MIN_SIMILARITY
 from warehouse.queries.benchmarks import fill_in
 from warehouse.queries.samples import EVERY_ANSWER, Query
-from warehouse.schema.ddl import literal, quoted
+from warehouse.schema.quoting import literal, quoted
 from warehouse.schema.table import NULL_TEXTS
 from warehouse.sql import sql
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from warehouse.queries.samples import Query
-from warehouse.schema.ddl import literal, quoted
+from warehouse.schema.quoting import literal, quoted
 from warehouse.schema.tables import table_named
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from records.prediction import Prediction
 from records.question import Question
 from warehouse.queries.benchmarks import fill_in
 from warehouse.queries.samples import Query
-from warehouse.schema.ddl import literal, quoted
+from warehouse.schema.quoting import literal, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from records.question import Question
 from warehouse.errors import UnknownColumn, UnknownSystem, suggest_name
 from warehouse.queries.benchmarks import names_in
 from warehouse.queries.opponents import select_opponents
-from warehouse.schema.ddl import literal, quoted
+from warehouse.schema.quoting import literal, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

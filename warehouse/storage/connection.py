@@ -24,7 +24,6 @@ from warehouse.errors import (
     WarehouseOutOfMemory,
     WarehouseTooNew,
 )
-from warehouse.schema.ddl import create_tables
 from warehouse.storage.connect import connect, log_settings
 from warehouse.storage.connection_pool import STORAGE_VERSION, pooled_connection
 from warehouse.storage.memory import default_memory_limit, thread_count
@@ -234,6 +233,8 @@ def create_file(path: Path, settings: Settings) -> None:
     """Create a DuckDB file with all tables; only the schema version is filled in."""
     with connect_file(path, read_only=False, settings=settings) as connection:
         connection.begin()
+        from warehouse.schema.ddl import create_tables  # the records and pydantic
+
         create_tables(connection)
         connection.commit()
         # On a full disk, closing silently leaves the tables in the write-ahead log.

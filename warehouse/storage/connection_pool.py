@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import duckdb
 
-from warehouse.schema.ddl import literal
+from warehouse.schema.quoting import literal
 from warehouse.storage.connect import ending_query, new_cursor, open_database
 from warehouse.storage.scratch import MEMORY, spill_folder
 

@@ -12,12 +12,13 @@ import duckdb
 
 from warehouse.errors import NoSpace, SchemaMismatch, SchemaOutdated, WarehouseTooNew
 from warehouse.schema import migrations
-from warehouse.schema.ddl import check, create_statement, quoted
-from warehouse.schema.tables import SCHEMA_VERSION, TABLES
+from warehouse.schema.quoting import quoted
 from warehouse.storage.atomic import replace_file
 
 if TYPE_CHECKING:
     from warehouse.storage.location import Location
+
+SCHEMA_VERSION = migrations.latest()
 
 MISSING_COLUMN = "not found in FROM clause"
 """DuckDB's message for a query that names a column which the table does not have."""
@@ -102,6 +103,8 @@ def migrate(connection: duckdb.DuckDBPyConnection, path: Location) -> None:
 
 
 def _check_tables(connection: duckdb.DuckDBPyConnection, path: Location, version: int) -> None:
+    from warehouse.schema.ddl import check  # the records, and pydantic
+
     differences = check(connection)
     if differences:
         raise SchemaMismatch(_failure(path, version, "; ".join(differences)))
@@ -115,6 +118,9 @@ def _failure(path: Location, version: int, reason: str) -> str:
 
 
 def _apply(connection: duckdb.DuckDBPyConnection, version: int) -> None:
+    from warehouse.schema.ddl import create_statement
+    from warehouse.schema.tables import TABLES
+
     views = connection.execute(
         "SELECT view_name FROM duckdb_views() "
         "WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from warehouse.errors import NoSpace, UnknownColumn, WarehouseError, suggest_name
-from warehouse.schema.ddl import literal, quoted, scan_literal
+from warehouse.schema.quoting import literal, quoted, scan_literal
 from warehouse.schema.tables import Table, table_named
 from warehouse.storage.scratch import scratch_folder
 

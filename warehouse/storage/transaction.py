@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import duckdb
 
 from warehouse.errors import DuplicateKey, WarehouseError
-from warehouse.schema.ddl import quoted
+from warehouse.schema.quoting import quoted
 from warehouse.schema.tables import Table, table_named
 from warehouse.storage.staging import (
     Constants,

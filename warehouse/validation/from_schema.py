@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warehouse.schema.ddl import literal, quoted
+from warehouse.schema.quoting import literal, quoted
 from warehouse.schema.tables import table_named
 from warehouse.validation.expectation import Batch, Expectation, Severity, expect_no_rows
 

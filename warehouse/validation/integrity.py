@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from warehouse.errors import DuplicateKey
 from warehouse.queries.benchmarks import names_in
-from warehouse.schema.ddl import check, quoted
+from warehouse.schema.ddl import check
+from warehouse.schema.quoting import quoted
 from warehouse.storage.transaction import Transaction, fetch_frame
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warehouse.schema.ddl import quoted
+from warehouse.schema.quoting import quoted
 
 if TYPE_CHECKING:
     from warehouse.validation.expectation import Batch, Expectation

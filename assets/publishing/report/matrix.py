@@ -19,7 +19,7 @@ SMALLEST_CHANGE = 0.0005
 
 MINUS = "\N{MINUS SIGN}"
 
-_SIGNIFICANT = {"better": True, "worse": True, "tied": False}
+_SIGNIFICANT = {"better": True, "worse": True, "tied": False, "not_enough_data": False}
 """Whether a verdict says that a change is significant; without an entry there is no verdict."""
 
 MAX_COLUMNS = 8

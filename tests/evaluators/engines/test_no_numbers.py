@@ -54,7 +54,7 @@ def test_it_gives_a_reason(
     model: Any = build_models(choices)[0][role]
     (found,) = model.answer([asked])
     assert isinstance(found, Undefined)
-    assert "no number" in found.reason
+    assert "not a number" in found.reason
     with closing(sqlite3.connect(tmp_path / "store" / FILE)) as kept:
         assert kept.execute("SELECT count(*) FROM answers").fetchone() == (0,)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.services import takes_minutes
-from warehouse.schema.ddl import literal
+from warehouse.schema.quoting import literal
 from warehouse.schema.tables import TABLES
 from warehouse.store import Warehouse
 from warehouse.validation.expectation import Batch, Expectation, expect_no_rows

@@ -15,7 +15,7 @@ import pytest
 from tests.support.services import takes_minutes
 from tests.warehouse.conftest import put
 from warehouse.errors import WarehouseError
-from warehouse.schema.ddl import literal
+from warehouse.schema.quoting import literal
 from warehouse.store import Warehouse
 from warehouse.validation.expectation import Batch, Expectation, expect_no_rows
 from warehouse.validation.validator import VALIDATOR, Validator

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import duckdb
 
-from warehouse.schema.ddl import literal, quoted
+from warehouse.schema.quoting import literal, quoted
 from warehouse.schema.tables import STORED
 from warehouse.storage.atomic import fsync
 from warehouse.storage.connect import log_settings

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 
 from warehouse.errors import WarehouseError
-from warehouse.schema.ddl import literal
+from warehouse.schema.quoting import literal
 
 if TYPE_CHECKING:
     from warehouse.storage.location import Lake

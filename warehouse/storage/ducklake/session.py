@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from warehouse.errors import SchemaOutdated, WarehouseError, WarehouseUnreachable
-from warehouse.schema.ddl import create_tables, literal
+from warehouse.schema.ddl import create_tables
+from warehouse.schema.quoting import literal
 from warehouse.storage.connect import connect, new_cursor
 from warehouse.storage.connection import PAUSE_S, duckdb_config
 from warehouse.storage.ducklake.extensions import load_extensions

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 
 from warehouse.errors import WarehouseLocked, WarehouseUnreachable
-from warehouse.schema.ddl import literal
+from warehouse.schema.quoting import literal
 from warehouse.storage.location import describe_application
 from warehouse.storage.waiting import Waiting
 

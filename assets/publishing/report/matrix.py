@@ -19,8 +19,8 @@ SMALLEST_CHANGE = 0.0005
 
 MINUS = "\N{MINUS SIGN}"
 
-_SIGNIFICANT = {"better": True, "worse": True, "tied": False, "not_enough_data": False}
-"""Whether a verdict says that a change is significant; without an entry there is no verdict."""
+_SIGNIFICANT = {"better": True, "worse": True, "tied": False, "not enough data": False}
+"""Whether a verdict, in words, says that a change is significant; others say nothing of it."""
 
 MAX_COLUMNS = 8
 """The systems of a block; the pages of its benchmarks have all of them."""

@@ -319,8 +319,8 @@ def _absent_reason(evaluator: Evaluator) -> pl.Expr:
     for name in sorted(evaluator.reads):
         missing = pl.col(name).is_null()
         if name in evaluator.non_empty:
-            if name in COLUMNS and COLUMNS[name].is_json:
-                empty = pl.col(name).is_in(["[]", "{}"])
+            if name in COLUMNS and COLUMNS[name].has_json_list:
+                empty = pl.col(name) == COLUMNS[name].empty_value
             elif SAMPLE_COLUMNS[name] == pl.String:
                 empty = ~pl.col(name).str.contains(NON_BLANK)
             else:

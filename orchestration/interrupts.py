@@ -37,6 +37,15 @@ _sockets: list[socket.socket] = []
 _writers: list[socket.socket] = []
 
 
+def ignore() -> None:
+    """Ignore signals: Python restores their default actions while it ends.
+
+    A signal would then end the process with its own number in place of the exit code.
+    """
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def install() -> None:
     """Handle both signals in this process until it ends; for the main thread.
 

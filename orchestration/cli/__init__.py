@@ -15,6 +15,7 @@ from orchestration.cli import closed_pipes
 def main() -> None:
     """Run the command line and exit with its exit code."""
     interrupts.install()
+    atexit.register(interrupts.ignore)
     closed_pipes.install()
     # Processes that Scoreline starts must not import from the current folder: it may hold a
     # `warehouse.py` or `signal.py` of yours.

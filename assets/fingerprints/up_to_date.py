@@ -42,26 +42,30 @@ def is_current(project: Project, benchmarks: Iterable[str]) -> bool:
     try:
         if not project.open_warehouse().exists():
             return False
-        expected = expected_fingerprints(project, benchmarks)
+        stored = project.open_warehouse().all_fingerprints(list(benchmarks))
+        expected = expected_fingerprints(project, stored)
         # A retry that was killed has changed the warehouse and published nothing.
-        stored = {name: project.open_warehouse().fingerprints(name) for name in expected}
         return has_fingerprints(stored, expected) and is_published(copy, page, expected)
     except (WarehouseError, OSError):
         return False
 
 
-def expected_fingerprints(project: Project, benchmarks: Iterable[str]) -> dict[str, dict[str, str]]:
+def expected_fingerprints(
+    project: Project, stored: Mapping[str, Mapping[str, str]]
+) -> dict[str, dict[str, str]]:
     """Return the fingerprints of benchmarks once everything is up to date, by stage.
+
+    Args:
+        project: The project.
+        stored: The fingerprints in the warehouse, by benchmark and stage.
 
     Raises:
         OSError: An input file cannot be read.
-        WarehouseError: The warehouse or the input files cannot be read.
+        WarehouseError: The input files cannot be read.
     """
     expected = {}
-    for name in benchmarks:
-        # A damaged warehouse fails here, even if nothing of it is needed.
-        stored = project.open_warehouse().fingerprints(name)
-        of_stages = _stage_fingerprints(project, project.benchmarks[name], stored)
+    for name, own in stored.items():
+        of_stages = _stage_fingerprints(project, project.benchmarks[name], own)
         expected[name] = of_stages | expectations_fingerprints(project, name, of_stages)
     return expected
 

@@ -46,7 +46,7 @@ def check_of_judge(
 ) -> Callable[[], None] | None:
     """Return the check of the judge whose verdicts on new answers this run needs, if any.
 
-    It is made before a system is asked: answers that nobody can judge must not be paid for.
+    It is made before a system is asked, so that no answers are paid for that cannot be judged.
     """
     judged = {
         judgments_key(each.name)

@@ -90,7 +90,7 @@ class Watch:
 
 
 def find_living(read: Callable[[], Sequence[OwnerRow]]) -> OwnerRow | None:
-    """Return an owner whose heart beats; None if none does, which takes as long as a lease.
+    """Return an owner that sends heartbeats; None, after the time of a lease, if none does.
 
     Args:
         read: Returns the rows of `ledger_owners`.

@@ -153,7 +153,8 @@ def record_unchanged(config: Path, key: str | None, settings: Settings, notes: l
     try:
         # Before the fingerprints: a file that changes meanwhile no longer agrees with its digest.
         inputs = _digest_inputs(patterns)
-        expected = expected_fingerprints(project, project.benchmarks)
+        stored = project.open_warehouse().all_fingerprints(list(project.benchmarks))
+        expected = expected_fingerprints(project, stored)
         copy, page = project.open_copy(), project.publish / REPORT_FILE
         if not is_published(copy, page, expected):
             return

@@ -51,6 +51,8 @@ class JudgeServer:
         arrivals: The time (of `time.time`) and the digest of the messages of each of `requests`.
         headers: The headers of the last request.
         script: What is answered; may be set while it serves.
+        model: What is answered to a request for the facts about a model.
+        looked_up: The path and the authorization, in lower case, of each such request.
         under_way: How many chat requests are being answered.
         most: The largest number of requests that were under way at once.
         connections: How many connections came.
@@ -79,6 +81,8 @@ class JudgeServer:
             tls: Serves https; a context without a certificate ends every connection.
         """
         self.script = script
+        self.model = Reply(status=404, content="Not Found")
+        self.looked_up: list[tuple[str, str]] = []
         self._latency = latency
         self._gate = gate
         self._full = asyncio.Event()
@@ -178,7 +182,7 @@ class JudgeServer:
                 head = (first + rest).decode("latin-1").split("\r\n")
                 fields = dict(line.lower().split(": ", 1) for line in head[1:] if ": " in line)
                 body = await reader.readexactly(int(fields.get("content-length", "0")))
-                said = await self._answer(head[0].split()[1], fields, body)
+                said = await self._answer(*head[0].split()[:2], fields, body)
                 writer.write(rendered(said))
                 while said.endless:
                     await writer.drain()
@@ -193,9 +197,12 @@ class JudgeServer:
             self._writers.discard(writer)
             writer.close()
 
-    async def _answer(self, path: str, fields: dict[str, str], body: bytes) -> Reply:
+    async def _answer(self, method: str, path: str, fields: dict[str, str], body: bytes) -> Reply:
         if path == "/asked":
             return Reply(body=json.dumps(self.arrivals).encode())
+        if method == "GET":
+            self.looked_up.append((path, fields.get("authorization", "")))
+            return self.model
         request = json.loads(body)
         if path.endswith("/embeddings"):
             texts = [request["input"]] if isinstance(request["input"], str) else request["input"]

@@ -1,20 +1,16 @@
-"""Checks of the judge before a run: can it be called, and are its replies usable?"""
+"""A paid check of a judge: are its replies usable?"""
 
 from __future__ import annotations
 
 import asyncio
-import socket
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
+from typing import TYPE_CHECKING, Any
 
 from calls.call import CallStatus, Origin
 from calls.http_answers import close_connections
 from calls.litellm_model import litellm
-from evaluators.engines.judge.errors import BadJudgeSettings, JudgeUnreachable
-from evaluators.engines.judge.litellm_call import LitellmClient, missing_key
+from evaluators.engines.judge.errors import JudgeUnreachable
 from evaluators.engines.judge.llm_asker import LlmAsker
 from evaluators.engines.judge.parse import InvalidReply, parse_reply
 from evaluators.engines.judge.settings import JudgeCallBuilder
@@ -28,10 +24,6 @@ if TYPE_CHECKING:
 _ORIGIN = Origin("check", "check", "check", "check", 0)
 _MAX_ATTEMPTS = 2
 _SHOWN = 120
-_CONNECT_S: Final = 10.0
-"""The seconds in which a server must accept a connection."""
-
-_PORTS: Final = {"http": 80, "https": 443}
 _FORM_TEXT = {
     "schema": "constrained to JSON schemas",
     "object": "constrained to JSON",
@@ -52,36 +44,6 @@ class JudgeCheck:
     is_usable: bool
     fault: str | None
     message: str
-
-
-def require_reachable(settings: JudgeSettings) -> None:
-    """Check the key of a judge, and that a server listens at its address; nothing is sent.
-
-    Whether the server accepts the key, only a call shows. Addresses of providers are known to
-    LiteLLM alone, and behind a proxy the address cannot be checked: both are taken as reachable.
-
-    Raises:
-        BadJudgeSettings: The key is not set.
-        JudgeUnreachable: No server listens at the address.
-    """
-    if settings.recording is not None:
-        return
-    key = None if LitellmClient(settings).secret else missing_key(settings)
-    if key is not None:
-        raise BadJudgeSettings(f"{settings.title}'s key: {key}")
-    if settings.api_base is None:
-        return
-    url = urlsplit(settings.api_base)
-    host, port = url.hostname or "", url.port or _PORTS[url.scheme]
-    if {url.scheme, "all"} & getproxies().keys() and not proxy_bypass(host):
-        return
-    try:
-        socket.create_connection((host, port), _CONNECT_S).close()
-    except OSError as error:
-        raise JudgeUnreachable(
-            f"the judge {settings.where} does not answer: no connection to {host}:{port}: "
-            f"{error.strerror or error}"
-        ) from error
 
 
 def check_judge(settings: JudgeSettings, request: Ask[Any], ledger: Ledger) -> JudgeCheck:

@@ -138,8 +138,8 @@ class LlmJudgeFactory:
         return skip_reason(self.settings)
 
     def require_reachable(self) -> None:
-        """Check the key, and that a server listens at the address; nothing is sent."""
-        from evaluators.engines.judge.check import require_reachable
+        """Check that the judge can be called, without a paid call."""
+        from evaluators.engines.judge.reachable import require_reachable
 
         require_reachable(self.settings)
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from evaluators.engines.judge.check import require_reachable
-from evaluators.engines.judge.errors import JudgeUnreachable
+from evaluators.engines.judge.errors import JudgeRefused, JudgeUnreachable
+from evaluators.engines.judge.reachable import require_reachable
 from evaluators.engines.judge.settings import JudgeSettings
 from tests.orchestration.asked_project import AskedProject
+from tests.support.scripted_reply import Reply
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,3 +104,67 @@ def test_a_judge_without_its_key_ends_the_run_before_a_system_is_asked(
     assert project.asked() == {}
     if not ran_before:
         assert not (tmp_path / "published").exists()
+
+
+UNKNOWN = Reply(status=404, code="model_not_found", content="The model `judge` does not exist")
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (
+            Reply(status=401, content="Incorrect API key: sk-refused-17"),
+            "the judge refuses the key: ",
+        ),
+        (UNKNOWN, "the judge refuses the model or the address: "),
+    ],
+)
+def test_a_refused_key_or_model_ends_the_run_before_a_system_is_asked(
+    asking: AskedProject, server: JudgeServer, model: Reply, expected: str
+) -> None:
+    asking.judge = {"model": "openai/judge", "api_base": server.url, "api_key_env": "JUDGE_KEY"}
+    server.model = model
+    ended = asking.scoreline("run", JUDGE_KEY="sk-refused-17")
+    assert ended.code == 2
+    assert asking.asked() == {}
+    assert server.count == 0
+    assert set(server.looked_up) == {("/v1/models/judge", "bearer sk-refused-17")}
+    assert expected in ended.messages
+    assert "sk-refused-17" not in ended.err
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Reply(status=404, content="Not Found"),
+        Reply(status=401, content="You lack the scope api.model.read"),
+        Reply(status=403, content="not allowed"),
+        Reply(status=500, content="Incorrect API key"),
+        Reply(body=b"<html>", status=405),
+        Reply(status=302, headers={"location": "http://127.0.0.1:1/"}),
+        Reply(cut=True),
+        Reply(body=b"x" * 1000, endless=True),
+    ],
+)
+def test_a_server_that_says_nothing_of_its_models_may_be_called(
+    server: JudgeServer, model: Reply
+) -> None:
+    server.model = model
+    require_reachable(JudgeSettings(model="openai/judge", api_base=server.url))
+    assert server.looked_up == [("/v1/models/judge", "bearer none")]
+
+
+def test_other_providers_are_not_asked_for_models(server: JudgeServer) -> None:
+    require_reachable(JudgeSettings(model="ollama_chat/judge", api_base=server.url))
+    assert server.looked_up == []
+
+
+def test_the_address_of_openai_is_that_of_the_environment(
+    server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
+    server.model = UNKNOWN
+    with pytest.raises(JudgeRefused, match="refuses the model"):
+        require_reachable(JudgeSettings(model="openai/a/b c"))
+    assert server.looked_up == [("/v1/models/a/b%20c", "bearer sk-env")]

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-import evaluators.detectors
-from evaluators import catalog
+from evaluators import catalog, detectors
 from evaluators.detectors.plain import plain
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
@@ -178,8 +177,8 @@ def _cases() -> list[tuple[str, dict[str, Any]]]:
 def _searches() -> dict[str, Callable[[str], Any]]:
     """Every function of the detectors that takes a text, and what evaluators share."""
     found: dict[str, Callable[[str], Any]] = {}
-    for module in pkgutil.iter_modules(evaluators.detectors.__path__):
-        loaded = importlib.import_module(f"evaluators.detectors.{module.name}")
+    for module in pkgutil.iter_modules(detectors.__path__):
+        loaded = importlib.import_module(f"{detectors.__name__}.{module.name}")
         for name, member in vars(loaded).items():
             own = inspect.isfunction(member) and member.__module__ == loaded.__name__
             if own and not name.startswith("_") and member.__annotations__.get("text") == "str":

@@ -12,10 +12,10 @@ from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from calls.completion import Completion, TokenLogprob
+from calls.completion import Completion, TokenLogprob, check_token_count
 from calls.completion_stream import join_chunks
 from calls.errors import BadAnswer, CallFailure, TransientFailure, map_error, map_unreadable, redact
-from calls.http_answers import check_answers, check_token_count, install_checks
+from calls.http.litellm_transport import check_answers, install_transport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ def _load() -> ModuleType:
     library.turn_off_message_logging = True
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    install_checks()
+    install_transport()
     return library
 
 

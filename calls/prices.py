@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from calls.http_answers import is_token_count
+from calls.completion import is_token_count
 from calls.litellm_model import litellm
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from calls.http_body import parse_retry_after
+from calls.http.body import parse_retry_after
 from systems.client import (
     Answer,
     ReturnedError,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from systems.http.events import Arrival
+    from calls.http.body import Arrival
     from systems.http.variables import Values
 
 _SHOWN = 200

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from calls.call import CallStatus, Origin
-from calls.http_answers import close_connections
+from calls.http.litellm_transport import close_connections
 from calls.litellm_model import litellm
 from evaluators.engines.judge.errors import BadJudgeSettings, JudgeUnreachable
 from evaluators.engines.judge.litellm_call import LitellmClient, missing_key

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from calls.call import CallStatus
 from calls.claims import ClaimedCalls
-from calls.http_answers import close_connections
+from calls.http.litellm_transport import close_connections
 from evaluators.engines.judge.asker import complete, to_reply
 from evaluators.engines.judge.errors import JudgeFailure
 from evaluators.engines.judge.parse import parse_reply

@@ -14,16 +14,10 @@ from http import cookiejar
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from calls.errors import TransientFailure
 from calls.http.body import MEGABYTE, UnusableBody, chain, origin_of, tls_fault
 from calls.http.exchange import ExchangeLimits, RedirectRefused, exchange
-from systems.client import (
-    Request,
-    ReturnedError,
-    SystemRefused,
-    TransportFailure,
-    WrongShape,
-    timed,
-)
+from systems.client import Request, ReturnedError, SystemRefused, WrongShape, timed
 from systems.http.events import EVENT_STREAM
 from systems.http.reply import HttpReplyReader
 from systems.http.variables import Values, Variables
@@ -201,14 +195,14 @@ class HttpClient:
         except RedirectRefused as error:
             raise WrongShape(values.redact(str(error))) from None
         except zlib.error:
-            raise TransportFailure("the answer is damaged", billed=True) from None
+            raise TransientFailure("the answer is damaged", billed=True) from None
         except (httpx.HTTPError, OSError) as error:
             raise self._explain(error, request.url, values) from None
         return response, body or b""
 
     def _explain(
         self, error: Exception, url: httpx.URL, values: Values
-    ) -> TransportFailure | SystemRefused:
+    ) -> TransientFailure | SystemRefused:
         """Return the failure that an exception of httpx means."""
         import httpx
 
@@ -219,12 +213,12 @@ class HttpClient:
             return SystemRefused(f"{self._where}: {fault}")
         reason = values.redact(" ".join(str(error).split())) or type(error).__name__
         if isinstance(error, httpx.ConnectError | httpx.ProxyError):
-            return TransportFailure(f"no connection to {origin}: {_cause(error) or reason}")
+            return TransientFailure(f"no connection to {origin}: {_cause(error) or reason}")
         if isinstance(error, httpx.TimeoutException):
-            return TransportFailure("timeout", billed=True)
+            return TransientFailure("timeout", billed=True)
         if isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol):
             return self._bad_url(reason)
-        return TransportFailure(f"the connection broke: {reason}", billed=True)
+        return TransientFailure(f"the connection broke: {reason}", billed=True)
 
     def _bad_url(self, reason: str) -> SystemRefused:
         return SystemRefused(f"{self._where}.url: {self._http.url!r}: {reason}")

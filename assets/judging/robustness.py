@@ -125,14 +125,15 @@ def measure_robustness(
     )
     with open_ledger(warehouse, "robustness") as ledger:
         try:
-            with engines.judge_factory.live(UntrackedLedger(ledger)) as judge:
+            with (
+                engines.paid_models(warehouse, "robustness") as models,
+                engines.judge_factory.live(UntrackedLedger(ledger)) as judge,
+            ):
                 if RECORDED in judge.identity:
                     # A replay file has the same reply for every variation of a prompt.
                     raise EvaluatorError(f"recorded replies {NOT_TESTABLE}")
                 panel = engines.judge_factory.panel
-                live = Engines(
-                    judge=judge, panel=panel, models=engines.models, absent=engines.absent
-                )
+                live = Engines(judge=judge, panel=panel, models=models, absent=engines.absent)
                 yield REVERSED_ORDER, order_robustness(chosen, rows, live, threshold)
                 for name, injection in INJECTIONS.items():
                     yield name, injection_robustness(chosen, rows, live, injection, threshold)

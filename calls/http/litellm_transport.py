@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 from calls.completion import check_token_count
 from calls.errors import BadAnswer, TransientFailure, WrongAddress
@@ -59,8 +59,10 @@ class AnswerCheck:
         return f"set {self.limits.address_key} to https://..."
 
 
-_TRANSPORTS: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakSet[Any]] = WeakKeyDictionary()
-"""The transports that sent a checked request, by event loop."""
+_SENDERS: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncBaseTransport] = (
+    WeakKeyDictionary()
+)
+"""What sends the requests of each event loop, whichever client they come from."""
 
 _CHECK: ContextVar[AnswerCheck | None] = ContextVar("answer_check", default=None)
 
@@ -83,7 +85,6 @@ def check_answers(max_mb: float, section: str, *, streamed: bool = False) -> Ite
 
 def install_transport() -> None:
     """Let LiteLLM make its transports with checks; other users of httpx are not affected."""
-    import httpx
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
     make = AsyncHTTPHandler.create_async_transport
@@ -91,17 +92,12 @@ def install_transport() -> None:
     def create_async_transport(
         ssl_context: Any = None, ssl_verify: Any = None, shared_session: Any = None
     ) -> httpx.AsyncBaseTransport:
-        made = make(ssl_context, ssl_verify, shared_session)
-        if made is not None:
-            return _checked_transport(made.handle_async_request, made.aclose)
-        # Without aiohttp. A client heeds the proxies of the environment, a transport does not.
-        verify = ssl_context or (ssl_verify is not False)
-        client = httpx.AsyncClient(verify=verify, timeout=None)  # noqa: S113 - that of the request
+        def make_sender() -> httpx.AsyncBaseTransport:
+            made = make(ssl_context, ssl_verify, shared_session)
+            verify = ssl_context or (ssl_verify is not False)
+            return _without_aiohttp(verify) if made is None else made
 
-        async def send(request: httpx.Request) -> httpx.Response:
-            return await client.send(request, stream=True)
-
-        return _checked_transport(send, client.aclose)
+        return _checked_transport(make_sender)
 
     replacement: Any = staticmethod(create_async_transport)
     AsyncHTTPHandler.create_async_transport = replacement  # type: ignore[method-assign]
@@ -112,32 +108,53 @@ async def close_connections() -> None:
 
     LiteLLM keeps a client for each event loop, also after its end, when it can no longer be closed.
     """
-    for transport in list(_TRANSPORTS.pop(asyncio.get_running_loop(), ())):
-        await transport.aclose()
+    sender = _SENDERS.pop(asyncio.get_running_loop(), None)
+    if sender is not None:
+        await sender.aclose()
+
+
+def _without_aiohttp(verify: Any) -> httpx.AsyncBaseTransport:
+    """Return a transport of httpx; unlike one, a client heeds the proxies of the environment."""
+    import httpx
+
+    unlimited = httpx.Limits(max_connections=None)
+    client = httpx.AsyncClient(verify=verify, timeout=None, limits=unlimited)  # noqa: S113
+
+    class ClientTransport(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            return await client.send(request, stream=True)  # with the time limits of the request
+
+        async def aclose(self) -> None:
+            await client.aclose()
+
+    return ClientTransport()
 
 
 def _checked_transport(
-    send: Callable[[httpx.Request], Awaitable[httpx.Response]],
-    close: Callable[[], Awaitable[None]],
+    make_sender: Callable[[], httpx.AsyncBaseTransport],
 ) -> httpx.AsyncBaseTransport:
-    """Return a transport that checks the answers to calls within `check_answers`."""
+    """Return a transport that checks the answers to calls within `check_answers`.
+
+    LiteLLM makes a client for each text completion, and uses some clients on several event loops.
+    So all clients share what sends on a loop, and none closes it.
+    """
     import httpx
 
     class CheckedTransport(httpx.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            loop = asyncio.get_running_loop()
+            sender = _SENDERS.get(loop)
+            if sender is None:
+                sender = _SENDERS[loop] = make_sender()
             check = _CHECK.get()
             if check is None:
-                return await send(request)
+                return await sender.handle_async_request(request)
             check.failure, check.is_json, check.sent_at = None, False, time.monotonic()
-            _TRANSPORTS.setdefault(asyncio.get_running_loop(), WeakSet()).add(self)
             try:
-                return await _send_and_check(send, request, check)
+                return await _send_and_check(sender.handle_async_request, request, check)
             except Exception as error:
                 check.failure = _explain(error, request.url, check)
                 raise
-
-        async def aclose(self) -> None:
-            await close()
 
     return CheckedTransport()
 

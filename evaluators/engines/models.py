@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from evaluators.engines.cache import AnswerCache, LruCache
 from evaluators.engines.cache_store import CacheStore
+from evaluators.engines.echo_calls import PREFIX, Endpoint
 from evaluators.engines.local import cross_encoder
 from evaluators.engines.local.causal_lm import CAUSAL_LM
 from evaluators.engines.local.embedding import EMBEDDING_MODEL
 from evaluators.engines.local.engine import LocalModel
 from evaluators.engines.local.labels import TEXT_CLASSIFIER
-from evaluators.engines.remote_lm import PREFIX, Endpoint, RemoteLanguageModel
+from evaluators.engines.remote_lm import RemoteLanguageModel
 from evaluators.engines.roles import Options
 from evaluators.errors import Unavailable, did_you_mean
 from evaluators.flows.requests import (

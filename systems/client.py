@@ -11,8 +11,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from calls.errors import CallFailure
-from evaluators.errors import EvaluatorError
+from calls.errors import CallFailure, CallsError
 from records.prediction import Prediction
 from records.question import Question
 from records.record import fields_of
@@ -90,7 +89,7 @@ class WrongShape(CallFailure):
     billed = True
 
 
-class SystemRefused(EvaluatorError):  # noqa: N818 - a reason that ends the run
+class SystemRefused(CallsError):  # noqa: N818 - a reason that ends the run
     """Every request would fail: a wrong key, a function or a program that does not exist."""
 
 
@@ -162,7 +161,7 @@ def as_answer(returned: object) -> Answer:
         WrongShape: It is neither, or has an unknown field.
         ReturnedError: It has an `error`.
     """
-    from evaluators.errors import did_you_mean
+    from records.similar_names import did_you_mean
 
     if isinstance(returned, str):
         return Answer(fields={"answer": returned})

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from calls.errors import CallFailure, TransientFailure
 from calls.redaction import redact, redact_value
-from evaluators.errors import did_you_mean
+from records.similar_names import did_you_mean
 from systems.client import SystemRefused, WrongShape, as_answer, timed
 from systems.processes.child import Child, Guard
 from systems.processes.json_values import (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from calls.errors import TransientFailure
 from calls.redaction import redact_value
-from evaluators.errors import did_you_mean
+from records.similar_names import did_you_mean
 from systems.client import ReturnedError, SystemRefused, WrongShape, as_answer, timed
 from systems.processes.child import Child, Guard
 from systems.processes.json_values import MAX_ANSWER_BYTES

@@ -12,12 +12,13 @@ import polars as pl
 from assets.engines import NO_JUDGE, UntrackedLedger
 from assets.project import find_evaluator, is_judged, threshold_of
 from evaluators.engines.judge.settings import RECORDED
-from evaluators.errors import EvaluatorError, did_you_mean
+from evaluators.errors import EvaluatorError
 from evaluators.flows.prompt import Prompt, block
 from evaluators.flows.protocols import Engines
 from evaluators.kinds.pairwise import is_paired
 from evaluators.sample import KEYS
 from evaluators.scoring import score
+from records.similar_names import did_you_mean
 from warehouse.ledger.open import open_ledger
 from warehouse.queries.samples import samples
 

@@ -16,7 +16,7 @@ from evaluators.engines.local.engine import LocalModel
 from evaluators.engines.local.labels import TEXT_CLASSIFIER
 from evaluators.engines.remote_lm import RemoteLanguageModel
 from evaluators.engines.roles import Options
-from evaluators.errors import Unavailable, did_you_mean
+from evaluators.errors import Unavailable
 from evaluators.flows.requests import (
     EMBEDDING,
     ENTAILMENT,
@@ -26,6 +26,7 @@ from evaluators.flows.requests import (
     SIMILARITY,
     TOXICITY,
 )
+from records.similar_names import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -134,7 +134,7 @@ class EchoCalls:
         async def find_or_send(text: str) -> Echo | JudgeError:
             call = self._call(text)
             stored = self._ledger.find(call.digest)
-            if stored is not None and stored.status == CallStatus.SCORED and not again:
+            if stored is not None and not stored.is_lost and not again:
                 return _read(stored)
             return _read(
                 await claimed.make(call.digest, stored, lambda: self._send(sender, call, text))
@@ -167,7 +167,7 @@ class EchoCalls:
     def is_stored(self, text: str) -> bool:
         """Return whether the echo of a text is stored."""
         stored = self._ledger.find(self._call(text).digest)
-        return stored is not None and stored.status == CallStatus.SCORED
+        return stored is not None and not stored.is_lost
 
     def _call(self, text: str) -> Call:
         return Call(

@@ -9,7 +9,6 @@ from concurrent.futures import Future
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from calls.call import CallStatus
 from calls.claims import ClaimedCalls
 from calls.http.loop_thread import LoopThread
 from evaluators.engines.judge.asker import complete, to_reply
@@ -150,7 +149,7 @@ class LedgerJudge:
                 waiting.append((request, future))
                 return future
             stored = self._ledger.find(digest)
-            unknown = stored is None or stored.status == CallStatus.JUDGE_ERROR
+            unknown = stored is None or stored.is_lost
             self.tally["asked" if unknown else "held"] += 1
             if unknown:
                 self._in_flight[digest] = [(request, future)]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from asyncio import wrap_future
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Protocol
 
 from calls.call import CallStatus, Holder, StoredReply
-from evaluators.flows.protocols import Engines, Repeats
+from evaluators.flows.protocols import Engines, PaidModel, Repeats
 from evaluators.flows.requests import JUDGE
 from evaluators.outcome import NotApplicable
 
@@ -91,37 +91,70 @@ class RunEngines:
     absent: Mapping[str, str] = field(default_factory=dict)
 
     @contextmanager
-    def live(self, ledger: Ledger) -> Iterator[Engines]:
+    def live(self, warehouse: Warehouse, run_id: str, ledger: Ledger) -> Iterator[Engines]:
         """Yield engines whose judge calls the model for every reply that the ledger lacks."""
-        if self.judge_factory is None:
-            yield self._engines(None)
-            return
-        with self.judge_factory.live(WarehouseLedger(ledger)) as judge:
-            yield self._engines(judge)
+        with self.paid_models(warehouse, run_id) as models:
+            if self.judge_factory is None:
+                yield self._engines(models, None)
+                return
+            with self.judge_factory.live(WarehouseLedger(ledger)) as judge:
+                yield self._engines(models, judge)
 
     @contextmanager
     def replay(self, warehouse: Warehouse, run_id: str) -> Iterator[Engines]:
         """Yield engines that read judge replies from the ledger, or human labels."""
-        if self.uses_human_labels:
-            yield self._engines(None, HumanLabels(warehouse))
-        elif self.judge_factory is None:
-            yield self._engines(None)
-        else:
-            # Imports SQLAlchemy, which is not needed without a judge.
-            from warehouse.ledger.open import open_ledger
+        with self.paid_models(warehouse, run_id) as models:
+            if self.uses_human_labels:
+                yield self._engines(models, None, HumanLabels(warehouse))
+            elif self.judge_factory is None:
+                yield self._engines(models, None)
+            else:
+                # Imports SQLAlchemy, which is not needed without a judge.
+                from warehouse.ledger.open import open_ledger
 
-            with open_ledger(warehouse, run_id) as ledger:
-                yield self._engines(self.judge_factory.replay(WarehouseLedger(ledger)))
+                with open_ledger(warehouse, run_id) as ledger:
+                    yield self._engines(models, self.judge_factory.replay(WarehouseLedger(ledger)))
 
-    def _engines(self, judge: Judge | None, labels: HumanLabels | None = None) -> Engines:
+    @contextmanager
+    def paid_models(self, warehouse: Warehouse, run_id: str) -> Iterator[Mapping[str, Model]]:
+        """Yield the models by role; the calls of those that are paid for go into the ledger."""
+        with ExitStack() as stack:
+            models = dict(self.models)
+            for role, model in self.models.items():
+                if isinstance(model, PaidModel):
+                    # What it spends counts against no budget of judges.
+                    spender = f"{run_id}/{model.identity}"
+                    ledger = stack.enter_context(_filling_ledger(warehouse, run_id, spender))
+                    models[role] = model.with_ledger(WarehouseLedger(ledger))
+            yield models
+
+    def _engines(
+        self,
+        models: Mapping[str, Model],
+        judge: Judge | None,
+        labels: HumanLabels | None = None,
+    ) -> Engines:
         return Engines(
             judge=judge,
             labels=labels,
             repeats=self.repeats,
             panel=None if self.judge_factory is None else self.judge_factory.panel,
-            models=self.models,
+            models=models,
             absent={JUDGE: NO_JUDGE, **self.absent},
         )
+
+
+@contextmanager
+def _filling_ledger(warehouse: Warehouse, run_id: str, spender: str) -> Iterator[Ledger]:
+    """Open the ledger; fill the tables from it at the end if a call was made."""
+    from warehouse.ledger.open import open_ledger
+
+    with open_ledger(warehouse, run_id, spender) as ledger:
+        try:
+            yield ledger
+        finally:
+            if ledger.has_written:
+                ledger.flush()
 
 
 class HumanLabels:

@@ -127,6 +127,12 @@ class StoredReply(NamedTuple):
     error: str | None
     number: int = 0
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the call got no answer at all, so that it is made again."""
+        no_answer = self.reply is None and self.status == CallStatus.TARGET_ERROR
+        return no_answer or self.status == CallStatus.JUDGE_ERROR
+
 
 class Holder(NamedTuple):
     """Another process, which makes a call now."""

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from calls.errors import BadAnswer
+
 Message: TypeAlias = "dict[str, str]"
+
+_MOST_TOKENS = 100_000_000
+"""Ten times the largest context window of today."""
 
 
 class TokenLogprob(NamedTuple):
@@ -43,3 +48,17 @@ class Completion:
     top_logprobs: tuple[tuple[TokenLogprob, ...], ...] | None = None
     first_token_s: float | None = None
     seconds: float | None = None
+
+
+def is_token_count(count: object) -> bool:
+    """Return whether a provider's number of tokens is one."""
+    if isinstance(count, bool) or not isinstance(count, int | float):
+        return False
+    return 0 <= count <= _MOST_TOKENS and count == int(count)
+
+
+def check_token_count(name: str, count: object) -> None:
+    """Raise `BadAnswer` if a provider's number of tokens is none; None is unknown."""
+    if count is not None and not is_token_count(count):
+        found = count if isinstance(count, int | float) else type(count).__name__
+        raise BadAnswer(f"usage.{name} is {found}, which is not a number of tokens")

@@ -19,7 +19,7 @@ import re
 import socket
 from typing import TYPE_CHECKING
 
-from calls.http_body import chain, parse_retry_after
+from calls.http.body import chain, parse_retry_after
 from calls.redaction import replace_secrets
 
 if TYPE_CHECKING:

@@ -6,22 +6,23 @@ import asyncio
 import math
 import os
 import time
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from calls.completion import Completion, TokenLogprob
+from calls.completion import Completion, TokenLogprob, check_token_count
 from calls.completion_stream import join_chunks
 from calls.errors import BadAnswer, CallFailure, TransientFailure, map_error, map_unreadable, redact
-from calls.http_answers import check_answers, check_token_count, install_checks
+from calls.http.litellm_transport import check_answers, install_transport
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
     from types import ModuleType
 
     from calls.completion import Message
+    from calls.http.litellm_transport import AnswerCheck
 
 _OPENAI = "openai/"
 
@@ -58,7 +59,7 @@ def _load() -> ModuleType:
     library.turn_off_message_logging = True
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    install_checks()
+    install_transport()
     return library
 
 
@@ -126,28 +127,48 @@ class CalledModel:
             CallFailure: The call failed.
             ModelRefused: Every further call would fail too.
         """
-        sent = self._arguments() | {"messages": [*messages], **options}
+        sent = {"messages": [*messages], **options}
         if stream:
             sent |= {"stream": True, "stream_options": {"include_usage": True}}
-        library = litellm()
-        _skip_call_logging()
         first = None
+        async with self._checked(stream=stream) as check:
+            response = await litellm().acompletion(**self._arguments(), **sent)
+            if stream:
+                response, first = await join_chunks(response, check.events)
+            completion = _completion(response, self.secret)
+            # LiteLLM loads parts of itself within the first call, which is not latency.
+            sent_at = check.sent_at
+            if sent_at is None:
+                return completion
+            return replace(
+                completion,
+                first_token_s=None if first is None else first - sent_at,
+                seconds=time.monotonic() - sent_at,
+            )
+
+    async def complete_text(self, text: str, options: Mapping[str, Any]) -> Any:
+        """Send a text to a text completion API once; return LiteLLM's response.
+
+        Args:
+            text: The text.
+            options: Parameters of the call in LiteLLM.
+
+        Raises:
+            CallFailure: The call failed.
+            ModelRefused: Every further call would fail too.
+        """
+        async with self._checked():
+            return await litellm().atext_completion(**self._arguments(), prompt=text, **options)
+
+    @asynccontextmanager
+    async def _checked(self, *, stream: bool = False) -> AsyncIterator[AnswerCheck]:
+        """Limit a call in time and size, and raise what its failure means."""
+        litellm()  # within the time limit, its import would count
+        _skip_call_logging()
         with check_answers(self.max_reply_mb, self.section, streamed=stream) as check:
             try:
                 async with asyncio.timeout(self.timeout_s):
-                    response = await library.acompletion(**sent)
-                    if stream:
-                        response, first = await join_chunks(response, check.events)
-                completion = _completion(response, self.secret)
-                # LiteLLM loads parts of itself within the first call, which is not latency.
-                sent_at = check.sent_at
-                if sent_at is None:
-                    return completion
-                return replace(
-                    completion,
-                    first_token_s=None if first is None else first - sent_at,
-                    seconds=time.monotonic() - sent_at,
-                )
+                    yield check
             except Exception as error:  # noqa: BLE001 - a server may make LiteLLM raise anything
                 cause = check.failure or error
                 if not isinstance(cause, CallFailure):

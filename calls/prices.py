@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from calls.http_answers import is_token_count
+from calls.completion import is_token_count
 from calls.litellm_model import litellm
 
 if TYPE_CHECKING:
@@ -88,6 +88,11 @@ class Prices:
                 cache_read=_per_token(given.usd_per_million_cache_read),
                 cache_write=_per_token(given.usd_per_million_cache_write),
             )
+        return cls.listed(model)
+
+    @classmethod
+    def listed(cls, model: str) -> Prices:
+        """Return the prices of LiteLLM's table."""
         info = find_model_info(model)
         if info is None:
             return cls(model, None, None, own=False)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -129,43 +130,54 @@ class MinuteRate:
                 await asyncio.sleep(wait_s)
 
 
-class RateLimits(Protocol):
-    """The limits of the calls to one model."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallLimits:
+    """The limits of the calls to one model or system.
 
-    @property
-    def concurrency(self) -> int:
-        """The most calls in flight."""
+    Attributes:
+        where: The model and its address, or the system, whose rates all processes share.
+        concurrency: The most calls in flight.
+        requests_per_minute: The most requests per minute; None for no limit.
+        tokens_per_minute: The most tokens per minute, of messages and replies; None for no limit.
+        max_tokens: The most tokens of a reply.
+        spreads_starts: Whether starts are spread over the time of a reply; see `_SPREAD`.
+        budget_usd: The most US dollars of a run; None for no limit.
+        daily_budget_usd: The most US dollars of all runs in 24 hours; None for no limit.
+        attempts: The most attempts of a request.
+        first_pause_s: The wait after the first failure, in seconds; it doubles with each failure,
+            and a random part of it is added. A failure with `retry_after` sets the wait itself.
+        most_pause_s: The longest wait without the random part.
+        patience_s: The longest accepted `Retry-After`, in seconds.
+    """
 
-    @property
-    def where(self) -> str:
-        """The model and its address, which share the limits."""
-
-    @property
-    def requests_per_minute(self) -> int | None:
-        """The most requests per minute; None for no limit."""
-
-    @property
-    def tokens_per_minute(self) -> int | None:
-        """The most tokens per minute, of messages and replies; None for no limit."""
-
-    @property
-    def max_tokens(self) -> int:
-        """The most tokens of a reply."""
+    where: str
+    concurrency: int
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    max_tokens: int = 0
+    spreads_starts: bool = False
+    budget_usd: float | None = None
+    daily_budget_usd: float | None = None
+    attempts: int
+    first_pause_s: float
+    most_pause_s: float
+    patience_s: float = 300.0
 
 
 class RateLimiter:
-    """Keeps the calls to a model within limits.
+    """Keeps the calls to a model or system within limits.
 
     Attributes:
         counts_tokens: Whether `wait_to_start` needs the number of tokens.
     """
 
-    def __init__(self, limits: RateLimits, quota: Quota) -> None:
+    def __init__(self, limits: CallLimits, quota: Quota) -> None:
         self.slots = ConcurrencySlots(limits.concurrency)
         where = limits.where
         self._requests = MinuteRate(quota, f"requests to {where}", limits.requests_per_minute)
         self._tokens = MinuteRate(quota, f"tokens to {where}", limits.tokens_per_minute)
         self.counts_tokens = limits.tokens_per_minute is not None
+        self._spreads_starts = limits.spreads_starts
         self._expected_tokens = float(limits.max_tokens)
         self._expected_s = 0.0
         self._last_start = 0.0
@@ -175,6 +187,8 @@ class RateLimiter:
         await self._requests.take(1)
         if self.counts_tokens:
             await self._tokens.take(tokens_in + round(self._expected_tokens))
+        if not self._spreads_starts:
+            return
         interval = _MIN_INTERVAL_S
         if self.slots.is_full:
             interval = max(interval, _SPREAD * self._expected_s / self.slots.open)

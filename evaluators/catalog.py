@@ -18,17 +18,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ForwardRef
 
 from evaluators import library
-from evaluators.errors import (
-    EXPECTED_TYPES,
-    BadParameters,
-    BrokenPromise,
-    UnknownEvaluator,
-    did_you_mean,
-)
+from evaluators.errors import EXPECTED_TYPES, BadParameters, BrokenPromise, UnknownEvaluator
 from evaluators.evaluator import Evaluator, parameter_fields
 from evaluators.flows.requests import config_key
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
+from records.similar_names import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

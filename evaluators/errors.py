@@ -13,10 +13,7 @@ Reasons why a single sample has no score are not errors of this kind: see `outco
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Final
 
 EXPECTED_TYPES: Final = {
     "string_type": "text",
@@ -35,8 +32,6 @@ EXPECTED_TYPES: Final = {
     "model_attributes_type": "a mapping (`key: value` lines)",
 }
 """The type that a key or parameter expects, by the type of pydantic's error."""
-
-_MIN_SIMILARITY = 60
 
 
 class EvaluatorError(Exception):
@@ -69,12 +64,3 @@ class Unavailable(EvaluatorError):  # noqa: N818
 
 class BrokenPromise(EvaluatorError):  # noqa: N818
     """An evaluator returned metrics that it does not declare, or a value out of bounds."""
-
-
-def did_you_mean(name: str, options: Iterable[str]) -> str:
-    """Return ` (did you mean 'x'?)` for the most similar option, or an empty text."""
-    from rapidfuzz import fuzz, process
-
-    choices = list(options)  # of a mapping `extractOne` would compare the values
-    best = process.extractOne(name, choices, scorer=fuzz.ratio, score_cutoff=_MIN_SIMILARITY)
-    return f" (did you mean {best[0]!r}?)" if best else ""

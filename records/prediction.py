@@ -33,6 +33,11 @@ _ID_NAME: Final = re.compile(
     r"(?:^|_)(?:id|key|doc|docid|docno|document|chunk|passage|pid|uid|uuid)$|[a-z]I[dD]$|^I[dD]$"
 )
 
+BOUNDED: Final = "bounded_choices"
+"""The field of `extra` with the letters whose probability is only bounded."""
+ORDERS: Final = "choice_logprobs_by_order"
+"""Its field with the log-probabilities for each order, in the order of the question's options."""
+
 Repeat = Annotated[Integer, Field(ge=0, le=MAX_REPEAT)]
 
 

@@ -192,9 +192,9 @@ class _Run:
             self._done.add(digest)
             stored = self._ledger.find(digest)
             may_ask = self._limit is None or job.number < self._limit
-            if stored is not None and stored.reply is not None and not (self._force and may_ask):
+            if stored is not None and not stored.is_lost and not (self._force and may_ask):
                 self._found.tally["held"] += 1
-                self._asker.note_cost(stored.reply)
+                self._asker.note_cost(stored.reply or "{}")
             elif may_ask:
                 missing.append((job, stored))
             elif stored is None:

@@ -1,31 +1,25 @@
-"""The asker of one system: time-outs, retries, rates and the budget around its client."""
+"""The asker of one system: requests to it as a kind of call, and how answers are stored."""
 
 from __future__ import annotations
 
 import json
-import time
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from calls.budget import Budget, Claim
+from calls.budget import Claim, Granted, OverBudget
 from calls.call import CallStatus, Outcome
 from calls.claims import OutcomeEndsRun
-from calls.rate_limit import ConcurrencySlots, MinuteRate
-from calls.retry import retrying
-from systems.client import (
-    SystemFailure,
-    SystemRefused,
-    TransportFailure,
-    WrongShape,
-)
+from calls.errors import CallFailure, TransientFailure
+from calls.rate_limit import CallLimits
+from calls.sender import CallKind, Sender
+from calls.usage import MAX_REASON, Bill, CallUsage
+from systems.client import Answer, Request, SystemRefused, WrongShape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from calls.call import Call
     from calls.quota import Quota
-    from systems.client import Answer, Request, SystemClient
+    from systems.client import SystemClient
     from systems.settings import SystemSettings
 
 FIRST_PAUSE_S: Final = 1.0
@@ -35,8 +29,6 @@ MAX_PAUSE_S: Final = 30.0
 
 PATIENCE_S: Final = 300.0
 """The longest accepted `Retry-After`, in seconds."""
-
-_MAX_REASON: Final = 300
 
 _UNKNOWN_USD: Final = 1e-6
 """What a call sets aside before any cost is known: a budget that is spent must not allow it."""
@@ -50,23 +42,58 @@ class FirstAnswerUnusable(SystemRefused, OutcomeEndsRun):
         self.outcome = outcome
 
 
-class _GivenUp(TransportFailure):
-    """The system was not asked, since it gave no answer to many questions before."""
+class SystemKind(CallKind["tuple[Request, int]", Answer]):
+    """The calls of one system: each is a request and the number of the answer to it."""
 
+    refusals = (SystemRefused,)
 
-@dataclass(slots=True)
-class _Usage:
-    attempts: int = 0
-    latency_s: float = 0.0
+    def __init__(
+        self,
+        settings: SystemSettings,
+        client: SystemClient,
+        check_fields: Callable[[Mapping[str, Any]], str | None],
+    ) -> None:
+        self._timeout_s = settings.timeout_s
+        self._has_budget = (settings.budget_usd, settings.daily_budget_usd) != (None, None)
+        self._client = client
+        self._check_fields = check_fields
+        self._highest_usd: float | None = None
+
+    def note_cost(self, usd: object) -> None:
+        """Learn from an answer what one may cost."""
+        if isinstance(usd, int | float):
+            self._highest_usd = max(self._highest_usd or 0.0, float(usd))
+
+    def claim(self, request: tuple[Request, int]) -> Claim:
+        """Return what a call sets aside: its highest possible cost, or the highest one so far."""
+        most = self._client.most_usd(request[0]) if self._has_budget else None
+        known = _UNKNOWN_USD if self._highest_usd is None else self._highest_usd
+        usd = known if most is None else most
+        return Claim(tokens_usd=0.0, least=usd, enough=usd, most=usd)
+
+    async def send(self, request: tuple[Request, int], granted: Granted) -> Answer:  # noqa: ARG002
+        """Send a request once; check the fields of the answer."""
+        try:
+            answer = await self._client.ask(*request)
+        except TimeoutError:
+            limit = self._timeout_s
+            raise TransientFailure(f"timeout: no answer within {limit:g} s", billed=True) from None
+        fault = self._check_fields(answer.fields)
+        if fault is not None:
+            raise WrongShape(fault)
+        return answer
+
+    def bill(self, request: tuple[Request, int], answer: Answer) -> Bill:  # noqa: ARG002
+        """Return the cost that the system says; an unknown one counts as the highest so far."""
+        cost = answer.fields.get("cost_usd")
+        self.note_cost(cost)
+        usd = float(cost) if isinstance(cost, int | float) else None
+        settled = self._highest_usd or 0.0 if usd is None else usd
+        return Bill(answer.tokens_in, answer.tokens_out, usd, settled)
 
 
 class SystemAsker:
-    """Asks one system; used on one event loop.
-
-    Attributes:
-        refused_usd: The least that a call refused by the budget would have set aside; None without
-            one.
-    """
+    """Asks one system; used on one event loop."""
 
     def __init__(
         self,
@@ -83,16 +110,20 @@ class SystemAsker:
             quota: Counts money and calls of all processes.
             check_fields: Returns what is wrong with the fields of a prediction; None if nothing is.
         """
-        self._settings = settings
-        self._client = client
-        self._check_fields = check_fields
-        self._slots = ConcurrencySlots(settings.concurrency)
-        name = f"requests to system {settings.name}"
-        self._rate = MinuteRate(quota, name, settings.requests_per_minute)
-        self._budget = Budget(quota, settings.budget_usd, settings.daily_budget_usd)
-        self._highest_usd: float | None = None
-        self._failed_in_a_row = 0
-        self._refused: SystemRefused | None = None
+        self._name = f"the system {settings.name!r}"
+        self._kind = SystemKind(settings, client, check_fields)
+        limits = CallLimits(
+            where=f"system {settings.name}",
+            concurrency=settings.concurrency,
+            requests_per_minute=settings.requests_per_minute,
+            budget_usd=settings.budget_usd,
+            daily_budget_usd=settings.daily_budget_usd,
+            attempts=1 + settings.retries,
+            first_pause_s=FIRST_PAUSE_S,
+            most_pause_s=MAX_PAUSE_S,
+            patience_s=PATIENCE_S,
+        )
+        self._sender = Sender(self._kind, limits, quota)
 
     async def ask(self, request: Request, call: Call, *, first: bool = False) -> Outcome:
         """Call until there is an answer or a failure that another call would not mend.
@@ -114,141 +145,38 @@ class SystemAsker:
             FirstAnswerUnusable: The first answer ends the run; it has a judgment, since it may be
                 billed.
         """
-        usage = _Usage()
+        usage = CallUsage()
+
+        def failed(reply: str | None, error: str) -> Outcome:
+            return usage.outcome(call, CallStatus.TARGET_ERROR, reply, error, usage.last_s)
+
         try:
-            answer = await self._send(request, call.replicate, usage)
-        except TransportFailure as failure:
-            self._failed_in_a_row += 1
-            return self._judgment(call, usage, None, str(failure))
-        except SystemFailure as failure:
-            self._failed_in_a_row = 0
-            reason = str(failure)[:_MAX_REASON]
+            answer = await self._sender.send((request, call.replicate), usage)
+        except OverBudget:
+            raise
+        except TransientFailure as failure:
+            return failed(None, str(failure))
+        except CallFailure as failure:
+            reason = str(failure)[:MAX_REASON]
             if first and isinstance(failure, WrongShape):
                 fault = f"the first answer of {self._name}: {failure}"
-                raise FirstAnswerUnusable(
-                    fault, self._judgment(call, usage, None, reason)
-                ) from None
-            return self._judgment(call, usage, json.dumps({"error": reason}), reason)
-        self._failed_in_a_row = 0
-        if first:
-            self._require_cost(call, usage, answer)
-        return self._judgment(call, usage, _reply_of(answer, usage.latency_s), None, answer)
-
-    def note_cost(self, reply: str) -> None:
-        """Learn from a stored answer what one may cost, if there is a budget."""
-        if self._budget.limited:
-            self._note_cost(json.loads(reply).get("cost_usd"))
-
-    def _note_cost(self, usd: object) -> None:
-        if isinstance(usd, int | float):
-            self._highest_usd = max(self._highest_usd or 0.0, float(usd))
-
-    @property
-    def _name(self) -> str:
-        return f"the system {self._settings.name!r}"
-
-    async def _send(self, request: Request, repeat: int, usage: _Usage) -> Answer:
-        retries = retrying(
-            attempts=1 + self._settings.retries,
-            first_pause_s=FIRST_PAUSE_S,
-            most_pause_s=MAX_PAUSE_S,
-            is_worth_it=_is_worth_another,
-        )
-        return await retries(self._send_once, request, repeat, usage)
-
-    async def _send_once(self, request: Request, repeat: int, usage: _Usage) -> Answer:
-        """Send a request once, within rate and budget; check the fields of the answer."""
-        async with self._slots.slot() as cuts:
-            if self._failed_in_a_row > self._settings.concurrency:
-                raise _GivenUp(f"not asked: {self._failed_in_a_row} questions before got no answer")
-            async with self._budget.spend(lambda: self._claim(request)) as spending:
-                await self._rate.take(1)
-                if self._refused is not None:
-                    raise self._refused
-                usage.attempts += 1
-                started = time.monotonic()
-                spending.may_be_billed()  # also where it is cancelled
-                try:
-                    answer = await self._call(request, repeat)
-                except SystemFailure as failure:
-                    if not failure.billed:
-                        spending.usd = 0.0
-                    if isinstance(failure, TransportFailure) and failure.busy:
-                        wait_s = failure.retry_after
-                        is_long = wait_s is not None and wait_s > PATIENCE_S
-                        self._slots.slow_down(cuts, None if is_long else wait_s)
-                    raise
-                except SystemRefused as refusal:
-                    spending.usd, self._refused = 0.0, refusal
-                    raise
-                finally:
-                    usage.latency_s = time.monotonic() - started
-                cost = answer.fields.get("cost_usd")
-                self._note_cost(cost)
-                # An unknown cost is not 0.
-                spending.usd = (
-                    float(cost) if isinstance(cost, int | float) else self._highest_usd or 0.0
-                )
-        self._slots.record_success()
-        if answer.seconds is not None:
-            usage.latency_s = answer.seconds
-        return answer
-
-    async def _call(self, request: Request, repeat: int) -> Answer:
-        try:
-            answer = await self._client.ask(request, repeat)
-        except TimeoutError:
-            limit = self._settings.timeout_s
-            raise TransportFailure(f"timeout: no answer within {limit:g} s", billed=True) from None
-        fault = self._check_fields(answer.fields)
-        if fault is not None:
-            raise WrongShape(fault)
-        return answer
-
-    def _claim(self, request: Request) -> Claim:
-        """Return what a call sets aside: its highest possible cost, or the highest one so far."""
-        most = self._client.most_usd(request) if self._budget.limited else None
-        known = _UNKNOWN_USD if self._highest_usd is None else self._highest_usd
-        usd = known if most is None else most
-        return Claim(tokens_usd=0.0, least=usd, enough=usd, most=usd)
-
-    def _require_cost(self, call: Call, usage: _Usage, answer: Answer) -> None:
-        """Refuse a budget that nothing counts against."""
-        if self._budget.limited and answer.fields.get("cost_usd") is None:
+                raise FirstAnswerUnusable(fault, failed(None, reason)) from None
+            return failed(json.dumps({"error": reason}), reason)
+        if first and self._sender.has_budget and answer.fields.get("cost_usd") is None:
             raise FirstAnswerUnusable(
                 f"the budget of {self._name} cannot be kept: its answers have no `cost_usd`; "
                 "return it, or remove the budget",
-                self._judgment(call, usage, None, "the answer has no `cost_usd`"),
+                failed(None, "the answer has no `cost_usd`"),
             )
+        took_s = usage.last_s if answer.seconds is None else answer.seconds
+        latency_s = answer.fields.get("latency_s", took_s)
+        reply = _reply_of(answer, took_s)
+        return usage.outcome(call, CallStatus.SCORED, reply, latency_s=latency_s)
 
-    def _judgment(
-        self,
-        call: Call,
-        usage: _Usage,
-        reply: str | None,
-        error: str | None,
-        answer: Answer | None = None,
-    ) -> Outcome:
-        fields: Mapping[str, Any] = {} if answer is None else answer.fields
-        return Outcome(
-            call=call,
-            reply=reply,
-            status=CallStatus.TARGET_ERROR if answer is None else CallStatus.SCORED,
-            error=None if error is None else error[:_MAX_REASON],
-            attempts=usage.attempts,
-            tokens_in=None if answer is None else answer.tokens_in,
-            tokens_out=None if answer is None else answer.tokens_out,
-            cost_usd=fields.get("cost_usd"),
-            latency_s=fields.get("latency_s", usage.latency_s),
-            judged_at=datetime.now(UTC).replace(tzinfo=None),
-        )
-
-
-def _is_worth_another(failure: BaseException, attempts: int) -> bool:  # noqa: ARG001
-    """Return whether another attempt may succeed."""
-    if not isinstance(failure, TransportFailure) or isinstance(failure, _GivenUp):
-        return False
-    return failure.retry_after is None or failure.retry_after <= PATIENCE_S
+    def note_cost(self, reply: str) -> None:
+        """Learn from a stored answer what one may cost, if there is a budget."""
+        if self._sender.has_budget:
+            self._kind.note_cost(json.loads(reply).get("cost_usd"))
 
 
 def _reply_of(answer: Answer, latency_s: float) -> str:

@@ -1,4 +1,8 @@
-"""The protocol of the clients that ask systems: requests, answers and failures."""
+"""The protocol of the clients that ask systems: requests, answers and failures.
+
+An answer that does not arrive (a time-out, a rate limit, a lost connection, a dead process) is a
+`TransientFailure`: it is tried again in this run, and by the next one.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from evaluators.errors import EvaluatorError
+from calls.errors import CallFailure, CallsError
 from records.prediction import Prediction
 from records.question import Question
 from records.record import fields_of
@@ -70,47 +74,13 @@ class Answer:
     seconds: float | None = field(default=None, compare=False)
 
 
-class SystemFailure(Exception):  # noqa: N818 - caught by the asker
-    """A system gave no answer; the message is the reason in one line, without secrets.
-
-    Attributes:
-        billed: Whether the call may have cost money.
-    """
-
-    billed = False
-
-
-class TransportFailure(SystemFailure):
-    """The answer did not arrive: a time-out, a rate limit, a lost connection, a dead process.
-
-    It is tried again in this run, and by the next one.
-
-    Attributes:
-        retry_after: The seconds after which the system asks to be called again, if it said so.
-        busy: Whether the system is rate limited or overloaded.
-    """
-
-    def __init__(
-        self,
-        reason: str,
-        *,
-        retry_after: float | None = None,
-        busy: bool = False,
-        billed: bool = False,
-    ) -> None:
-        super().__init__(reason)
-        self.retry_after = retry_after
-        self.busy = busy
-        self.billed = billed
-
-
-class ReturnedError(SystemFailure):
+class ReturnedError(CallFailure):
     """The system answered with an error, which stays until its version changes."""
 
     billed = True
 
 
-class WrongShape(SystemFailure):
+class WrongShape(CallFailure):
     """The answer is not what an answer may be; the message says what came and what was expected.
 
     The first answer of a system ends the run with it; later ones become failed answers.
@@ -119,7 +89,7 @@ class WrongShape(SystemFailure):
     billed = True
 
 
-class SystemRefused(EvaluatorError):  # noqa: N818 - a reason that ends the run
+class SystemRefused(CallsError):  # noqa: N818 - a reason that ends the run
     """Every request would fail: a wrong key, a function or a program that does not exist."""
 
 
@@ -157,7 +127,7 @@ class SystemClient(Protocol):
 
         Raises:
             TimeoutError: The limit has passed.
-            SystemFailure: There is no answer.
+            CallFailure: There is no answer.
             SystemRefused: No request will get one.
         """
 
@@ -191,7 +161,7 @@ def as_answer(returned: object) -> Answer:
         WrongShape: It is neither, or has an unknown field.
         ReturnedError: It has an `error`.
     """
-    from evaluators.errors import did_you_mean
+    from records.similar_names import did_you_mean
 
     if isinstance(returned, str):
         return Answer(fields={"answer": returned})

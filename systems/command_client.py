@@ -12,16 +12,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from calls.errors import CallFailure, TransientFailure
 from calls.redaction import redact, redact_value
-from evaluators.errors import did_you_mean
-from systems.client import (
-    SystemFailure,
-    SystemRefused,
-    TransportFailure,
-    WrongShape,
-    as_answer,
-    timed,
-)
+from records.similar_names import did_you_mean
+from systems.client import SystemRefused, WrongShape, as_answer, timed
 from systems.processes.child import Child, Guard
 from systems.processes.json_values import (
     MAX_ANSWER_BYTES,
@@ -83,7 +77,7 @@ class CommandClient:
 
         Raises:
             TimeoutError: The answer took longer than `timeout_s`.
-            TransportFailure: The process ended.
+            TransientFailure: The process ended.
             ReturnedError: The answer is an error.
             WrongShape: What the process wrote is not the answer to this question.
             SystemRefused: The program can no longer be started.
@@ -151,7 +145,7 @@ class _Process:
 
         Raises:
             TimeoutError: The answer took longer than `timeout_s`.
-            SystemFailure: There is no answer.
+            CallFailure: There is no answer.
             SystemRefused: The process did not begin to read within `start_timeout_s`.
             _EndedEarlier: The process should not have been asked.
         """
@@ -200,7 +194,7 @@ class _Process:
             return reply.result()
         if self._answered and self.child.exit_code == 0:
             raise _EndedEarlier
-        raise TransportFailure(self.child.ended.result(), billed=True)
+        raise TransientFailure(self.child.ended.result(), billed=True)
 
     def kill(self) -> None:
         """End the process at once."""
@@ -242,7 +236,7 @@ class _Process:
             self._answered.add(question_id)
             try:
                 reply.set_result(as_answer(redact_value(found)))
-            except SystemFailure as failure:
+            except CallFailure as failure:
                 reply.set_exception(failure)
         elif question_id in self._failed:
             self._failed.discard(question_id)

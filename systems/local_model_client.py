@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
-from weakref import WeakValueDictionary
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calls.completion import Completion, TokenLogprob
-from evaluators.engines.cache import AnswerCache, LruCache
-from evaluators.engines.local.engine import LocalModel
-from evaluators.engines.local.next_text import NEXT_TEXT, NextText
-from evaluators.errors import Unavailable
-from evaluators.outcome import Unscored
+from calls.errors import ModelRefused
+from evaluators.engines.local.next_text import NextText
+from evaluators.engines.local.text_predictor import TextPredictor
 from systems.client import (
     Answer,
     Request,
@@ -26,19 +22,9 @@ from systems.tasks.option_letters import LETTERS, spellings
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evaluators.engines.roles import LoadedModel
     from systems.settings import LocalModelSystem
 
-_CACHE_BYTES: Final = 10_000_000
-"""The cache joins equal prompts of a run; later runs find the answers in the ledger."""
-
-
-_LOADED: Final[WeakValueDictionary[str, LoadedModel]] = WeakValueDictionary()
-"""The models that clients use: systems with the same model share its weights."""
-_DEVICE: Final = threading.Lock()
-"""Models load and compute one at a time: loading is not thread-safe, and memory is limited."""
-
-_Answers: TypeAlias = "dict[NextText, list[float] | Unscored]"
+_Answers: TypeAlias = "dict[NextText, list[float] | str]"
 
 
 class LocalModelClient:
@@ -62,7 +48,6 @@ class LocalModelClient:
         self._questions = questions
         self._timeout_s = settings.timeout_s
         self._task = settings.task.bind(questions)
-        self._network: LoadedModel | None = None
         self._free = asyncio.Lock()
         self._next: dict[NextText, None] | None = None
         self._batch_of_next: asyncio.Task[_Answers]
@@ -101,8 +86,8 @@ class LocalModelClient:
         for question in self._questions:
             self.request(question)
         try:
-            self._network = await asyncio.to_thread(self._load)
-        except Unavailable as reason:
+            await asyncio.to_thread(self.model.load)
+        except ModelRefused as reason:
             raise SystemRefused(str(reason)) from None
 
     async def ask(self, request: Request, repeat: int) -> Answer:  # noqa: ARG002 - no sampling
@@ -119,12 +104,12 @@ class LocalModelClient:
         question, prompts = request.sent
         try:
             found = await self._compute(prompts)
-        except Unavailable as reason:
+        except ModelRefused as reason:
             raise SystemRefused(str(reason)) from None
         served_by, completions = self.model.identity, []
         for each in found:
-            if isinstance(each, Unscored):
-                raise ReturnedError(each.reason)
+            if isinstance(each, str):
+                raise ReturnedError(each)
             letters = LETTERS[: len(each)]
             completions.append(_completion(letters, each, served_by))
         fields = dict(self._task.read(question, completions))
@@ -135,15 +120,7 @@ class LocalModelClient:
         """Wait for the batches in progress: a thread cannot be cancelled."""
         await asyncio.gather(*self._batches, return_exceptions=True)
 
-    def _load(self) -> LoadedModel:
-        with _DEVICE:
-            return self.model.get_network()
-
-    def _answer(self, prompts: Sequence[NextText]) -> Sequence[list[float] | Unscored]:
-        with _DEVICE:
-            return self.model.answer(prompts)
-
-    async def _compute(self, prompts: Sequence[NextText]) -> list[list[float] | Unscored]:
+    async def _compute(self, prompts: Sequence[NextText]) -> list[list[float] | str]:
         if self._next is None:
             self._next = prompted = dict.fromkeys(prompts)
             batch = asyncio.create_task(self._compute_batch(prompted))
@@ -162,23 +139,14 @@ class LocalModelClient:
             self._next = None
             distinct = list(prompted)
             self.batches.append(len(distinct))
-            answers = await asyncio.to_thread(self._answer, distinct)
+            answers = await asyncio.to_thread(self.model.predict, distinct)
         return dict(zip(distinct, answers, strict=True))
 
 
-def model_of(settings: LocalModelSystem) -> LocalModel:
+def model_of(settings: LocalModelSystem) -> TextPredictor:
     """Return the model of a system; nothing is read before the first request."""
-    model = LocalModel(
-        settings.name,
-        settings.model,
-        NEXT_TEXT,
-        settings.home,
-        settings.options,
-        AnswerCache(LruCache(_CACHE_BYTES)),
-        _LOADED,
-    )
-    model.label = f"systems.{settings.name}: {settings.model}"
-    return model
+    label = f"systems.{settings.name}"
+    return TextPredictor(label, settings.model, settings.home, settings.options)
 
 
 def _completion(letters: str, logprobs: Sequence[float], served_by: str) -> Completion:

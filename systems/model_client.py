@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from calls.errors import CallFailure, ModelRefused, TransientFailure, WrongAddress
 from calls.litellm_model import CalledModel, describe_missing_key, litellm
 from calls.prices import Prices, count_tokens, find_model_info
-from systems.client import (
-    Answer,
-    Request,
-    ReturnedError,
-    SystemFailure,
-    SystemRefused,
-    TransportFailure,
-    as_answer,
-)
+from systems.client import Answer, Request, ReturnedError, SystemRefused, as_answer
 from systems.tasks.task import TaskPrompt
 from systems.templates import Templates
 
@@ -135,7 +127,7 @@ class ModelClient:
         tasks = [asyncio.create_task(self._complete(prompt, repeat)) for prompt in prompts]
         try:
             completions = await asyncio.gather(*tasks)
-        except SystemFailure as failure:
+        except CallFailure as failure:
             has_paid = any(each.done() and not each.exception() for each in tasks)
             failure.billed = failure.billed or has_paid
             raise
@@ -175,8 +167,12 @@ class ModelClient:
             raise SystemRefused(str(refusal)) from None
         except WrongAddress as failure:
             raise SystemRefused(f"{self._where} cannot be called: {failure}") from None
+        except TransientFailure:
+            raise
         except CallFailure as failure:
-            raise _as_system_failure(failure) from None
+            returned = ReturnedError(str(failure))
+            returned.billed = failure.billed
+            raise returned from None
         if completion.finish == _FILTERED and not completion.text:
             raise ReturnedError(f"{_FILTERED}: the provider held the answer back")
         return completion
@@ -226,19 +222,6 @@ class _Prompt:
         if completion.finish not in {None, "stop"}:
             fields["extra"] = {"finish_reason": str(completion.finish)}
         return fields
-
-
-def _as_system_failure(failure: CallFailure) -> SystemFailure:
-    if isinstance(failure, TransientFailure):
-        return TransportFailure(
-            str(failure),
-            retry_after=failure.retry_after,
-            busy=failure.busy,
-            billed=failure.billed,
-        )
-    returned = ReturnedError(str(failure))
-    returned.billed = failure.billed
-    return returned
 
 
 def _sum(values: Sequence[Any]) -> Any:

@@ -11,16 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calls.errors import TransientFailure
 from calls.redaction import redact_value
-from evaluators.errors import did_you_mean
-from systems.client import (
-    ReturnedError,
-    SystemRefused,
-    TransportFailure,
-    WrongShape,
-    as_answer,
-    timed,
-)
+from records.similar_names import did_you_mean
+from systems.client import ReturnedError, SystemRefused, WrongShape, as_answer, timed
 from systems.processes.child import Child, Guard
 from systems.processes.json_values import MAX_ANSWER_BYTES
 from systems.processes.pool import WorkerPool
@@ -81,7 +75,7 @@ class PythonClient:
             raise SystemRefused(f"{self._described}: there is no file {str(file)!r}{hint}")
         try:
             worker = await self._start_worker()
-        except TransportFailure as failure:
+        except TransientFailure as failure:
             raise SystemRefused(f"{self._described} cannot be loaded: {failure}") from None
         if worker.is_async:
             self._shared = asyncio.create_task(_return(worker))
@@ -93,7 +87,7 @@ class PythonClient:
 
         Raises:
             TimeoutError: The call took longer than `timeout_s`.
-            TransportFailure: The process ended, or the function raised an error of a connection.
+            TransientFailure: The process ended, or the function raised an error of a connection.
             ReturnedError: The function raised another error, or returned one.
             WrongShape: The function returned neither a text nor fields of a prediction.
             SystemRefused: The function can no longer be loaded.
@@ -154,7 +148,7 @@ class _Worker:
 
         Raises:
             SystemRefused: It cannot be loaded.
-            TransportFailure: The process ended.
+            TransientFailure: The process ended.
         """
         worker = cls()
         command = [sys.executable, "-P", "-c", _PROGRAM, str(_ROOT)]
@@ -185,7 +179,7 @@ class _Worker:
         """Call the function.
 
         Raises:
-            SystemFailure: There is no answer.
+            CallFailure: There is no answer.
         """
         number = next(self._numbers)
         reply: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
@@ -195,7 +189,7 @@ class _Worker:
             ends: set[asyncio.Future[Any]] = {reply, self.child.ended}
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             if not reply.done():
-                raise TransportFailure(self.child.ended.result(), billed=True)
+                raise TransientFailure(self.child.ended.result(), billed=True)
             return _answer(reply.result())
         except asyncio.CancelledError:
             if self.is_async and not reply.done():
@@ -230,7 +224,7 @@ class _Worker:
         system = f"the system {settings.name!r}"
         if not self._loaded.done():
             if self.child.ended.done():
-                raise TransportFailure(self.child.ended.result())
+                raise TransientFailure(self.child.ended.result())
             raise SystemRefused(
                 f"{system}: {settings.module!r} was not loaded within {limit:g} s, the limit of "
                 "start_timeout_s"
@@ -277,7 +271,7 @@ def _answer(reply: Mapping[str, Any]) -> Answer:
     """Return the answer that a worker wrote, without secrets, or raise the failure."""
     reply = redact_value(reply)
     if "transport" in reply:
-        raise TransportFailure(
+        raise TransientFailure(
             reply["transport"],
             retry_after=reply.get("retry_after"),
             busy=reply.get("busy", False),
@@ -288,7 +282,7 @@ def _answer(reply: Mapping[str, Any]) -> Answer:
     if "shape" in reply:
         raise WrongShape(reply["shape"])
     if "cancelled" in reply:
-        raise TransportFailure("the function cancelled itself", billed=True)
+        raise TransientFailure("the function cancelled itself", billed=True)
     return replace(as_answer(reply["answer"]), first_token_s=reply.get("first_token_s"))
 
 

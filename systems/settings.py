@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 from pydantic import Field, InstanceOf, field_validator
 
-from evaluators.engines.local.weights import locate
+from evaluators.engines.local.weights import name_identity
 from evaluators.engines.roles import Options
-from evaluators.errors import Unavailable
 from records.settings import ApiBase, ConfigModel, Count, EnvVariable, Number, Text, UsDollars
 from systems.http.request import HttpRequest
 from systems.tasks.mcqa import Mcqa
@@ -345,12 +344,11 @@ class LocalModelSystem(SystemSettings):
         A folder is identified by its files, a hub name by itself, as its commit is unknown until
         it is downloaded.
         """
-        try:
-            found = locate(self.model, self.home)
-            identity = self.model if found.repository is not None else found.identity
-        except Unavailable:
-            identity = self.model
-        return {"model": identity, "dtype": self.options.dtype, "task": self.task.parameters()}
+        return {
+            "model": name_identity(self.model, self.home),
+            "dtype": self.options.dtype,
+            "task": self.task.parameters(),
+        }
 
     def files(self) -> tuple[Path, ...]:
         """Return the files of the task."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from jinja2 import TemplateError, TemplateSyntaxError, Undefined, meta, nodes
 from jinja2.exceptions import SecurityError
 
-from evaluators.errors import did_you_mean
 from records.question import Question
+from records.similar_names import did_you_mean
 from systems.client import SystemRefused
 from systems.sandbox import Sandbox, check_length
 

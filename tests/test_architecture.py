@@ -52,17 +52,13 @@ class Arrow:
 
 SYSTEMS_MAY_IMPORT = frozenset(
     {
-        "evaluators.components.option_orders",
-        "evaluators.engines.cache",
-        "evaluators.engines.local.engine",
         "evaluators.engines.local.next_text",
+        "evaluators.engines.local.text_predictor",
         "evaluators.engines.local.weights",
         "evaluators.engines.roles",
-        "evaluators.errors",
-        "evaluators.outcome",
     }
 )
-"""What systems share with evaluators: local models, and the wording of messages."""
+"""What systems share with evaluators: local models."""
 
 _UPPER = frozenset({"scoreline", "orchestration", "assets"})
 _STORAGE = frozenset({"warehouse", "dagster", "duckdb", "great_expectations"})

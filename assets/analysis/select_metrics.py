@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from evaluators.errors import EvaluatorError, did_you_mean
+from evaluators.errors import EvaluatorError
 from evaluators.metric import ATTEMPTS
+from records.similar_names import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ import orjson
 
 from assets.engines import WarehouseLedger
 from assets.fingerprints.digests import QUESTIONS, answers_fingerprint, answers_stage
-from evaluators.engines.judge.ledger_judge import LoopThread
+from calls.http.loop_thread import LoopThread
 from records.error_messages import RecordError
 from records.prediction import Prediction
 from systems.answering import SystemCalls, answer_questions, gather_or_cancel
@@ -151,15 +151,11 @@ def fault_of(fields: Mapping[str, Any]) -> str | None:
 
 def _wait_for(coroutine: Coroutine[Any, Any, None]) -> None:
     """Run a coroutine on a loop of its own: the caller may have a running one, as notebooks do."""
-    thread = LoopThread()
+    thread = LoopThread("systems")
     try:
         thread.submit(coroutine).result()
     finally:
-        thread.stop(_nothing)
-
-
-async def _nothing() -> None:
-    pass
+        thread.stop()
 
 
 def _store(

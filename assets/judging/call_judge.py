@@ -86,7 +86,7 @@ def call_judge(
             # The judge closes before the ledger flushes its replies into the tables.
             with (
                 closing(_stale_batches(warehouse, pairs, systems, force, stale)) as batches,
-                engines.live(ledger) as live_engines,
+                engines.live(warehouse, run_id, ledger) as live_engines,
             ):
                 run_flows(batches, live_engines)
         finally:

@@ -12,12 +12,13 @@ import polars as pl
 from assets.engines import NO_JUDGE, UntrackedLedger
 from assets.project import find_evaluator, is_judged, threshold_of
 from evaluators.engines.judge.settings import RECORDED
-from evaluators.errors import EvaluatorError, did_you_mean
+from evaluators.errors import EvaluatorError
 from evaluators.flows.prompt import Prompt, block
 from evaluators.flows.protocols import Engines
 from evaluators.kinds.pairwise import is_paired
 from evaluators.sample import KEYS
 from evaluators.scoring import score
+from records.similar_names import did_you_mean
 from warehouse.ledger.open import open_ledger
 from warehouse.queries.samples import samples
 
@@ -125,14 +126,15 @@ def measure_robustness(
     )
     with open_ledger(warehouse, "robustness") as ledger:
         try:
-            with engines.judge_factory.live(UntrackedLedger(ledger)) as judge:
+            with (
+                engines.paid_models(warehouse, "robustness") as models,
+                engines.judge_factory.live(UntrackedLedger(ledger)) as judge,
+            ):
                 if RECORDED in judge.identity:
                     # A replay file has the same reply for every variation of a prompt.
                     raise EvaluatorError(f"recorded replies {NOT_TESTABLE}")
                 panel = engines.judge_factory.panel
-                live = Engines(
-                    judge=judge, panel=panel, models=engines.models, absent=engines.absent
-                )
+                live = Engines(judge=judge, panel=panel, models=models, absent=engines.absent)
                 yield REVERSED_ORDER, order_robustness(chosen, rows, live, threshold)
                 for name, injection in INJECTIONS.items():
                     yield name, injection_robustness(chosen, rows, live, injection, threshold)

@@ -209,6 +209,11 @@ class Ledger:
         spender = self._spender
         return patiently(self._read, lambda connection: budget.spent_last_day(connection, spender))
 
+    @property
+    def has_written(self) -> bool:
+        """Whether this process has claimed or stored a call."""
+        return self._started is not None
+
     def flush(self) -> None:
         """Fill the tables with what they lack, whichever process wrote it."""
         self._drain()

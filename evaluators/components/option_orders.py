@@ -8,10 +8,7 @@ from typing import Any, Final
 
 import polars as pl
 
-BOUNDED: Final = "bounded_choices"
-"""The field of a prediction's `extra` with the letters whose probability is a bound."""
-ORDERS: Final = "choice_logprobs_by_order"
-"""Its field with the log-probabilities for each order, in the order of the question's options."""
+from records.prediction import BOUNDED, ORDERS
 
 _MOST: Final = 1e-3
 """A log-probability up to here is rounding."""

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from evaluators.engines.cache import AnswerCache, LruCache
 from evaluators.engines.cache_store import CacheStore
+from evaluators.engines.echo_calls import PREFIX, Endpoint
 from evaluators.engines.local import cross_encoder
 from evaluators.engines.local.causal_lm import CAUSAL_LM
 from evaluators.engines.local.embedding import EMBEDDING_MODEL
 from evaluators.engines.local.engine import LocalModel
 from evaluators.engines.local.labels import TEXT_CLASSIFIER
-from evaluators.engines.remote_lm import PREFIX, Endpoint, RemoteLanguageModel
+from evaluators.engines.remote_lm import RemoteLanguageModel
 from evaluators.engines.roles import Options
-from evaluators.errors import Unavailable, did_you_mean
+from evaluators.errors import Unavailable
 from evaluators.flows.requests import (
     EMBEDDING,
     ENTAILMENT,
@@ -25,6 +26,7 @@ from evaluators.flows.requests import (
     SIMILARITY,
     TOXICITY,
 )
+from records.similar_names import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

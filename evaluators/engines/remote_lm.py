@@ -6,13 +6,12 @@ request and answer something else, so every endpoint is probed first.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from copy import copy
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from calls.litellm_model import litellm
 from evaluators.engines.cache import AnswerCache, CachedModel
+from evaluators.engines.echo_calls import PREFIX, EchoCalls, Endpoint
 from evaluators.engines.echo_logprobs import Echo, find_fault
 from evaluators.engines.local.causal_lm import CAUSAL_LM
 from evaluators.engines.roles import Readiness
@@ -23,65 +22,15 @@ from evaluators.outcome import JudgeError, NotApplicable, Undefined
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from calls.call import Ledger
     from evaluators.engines.roles import Options
     from evaluators.flows.requests import Likelihood
     from evaluators.outcome import Unscored
 
-PREFIX = "litellm:"
-"""The prefix of the names of remote models."""
 _PROBE = "The capital of France is"
 _FLUENT = " Paris, a city on the river Seine."
 _SCRAMBLED = " river the a Seine on Paris, city."
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
-_ATTEMPTS = 3
-_TIMEOUT_S = 120
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """A server of text completions.
-
-    Attributes:
-        model: The model's name in LiteLLM.
-        api_base: The server's address; None for the provider's default.
-        api_key: The key; it appears in no message.
-        concurrency: The most requests in flight.
-    """
-
-    model: str
-    api_base: str | None = None
-    api_key: str | None = None
-    concurrency: int = 8
-
-    def __repr__(self) -> str:
-        """Leave out the key."""
-        return f"Endpoint({self.model!r}, {self.api_base!r})"
-
-    def echo(self, text: str) -> Echo:
-        """Get a text back with the log-probabilities of its tokens.
-
-        Raises:
-            JudgeError: The server does not answer, or gives no log-probabilities.
-        """
-        import openai
-
-        try:
-            reply: Any = litellm().text_completion(
-                model=self.model,
-                prompt=text,
-                api_base=self.api_base,
-                api_key=self.api_key,
-                echo=True,
-                logprobs=1,
-                max_tokens=1,
-                temperature=0,
-                timeout=_TIMEOUT_S,
-                num_retries=_ATTEMPTS - 1,
-            )
-        except openai.OpenAIError as error:
-            # The base class of LiteLLM's errors; the message may contain the prompt.
-            raise JudgeError(f"{self.model}: {type(error).__name__}") from error
-        return Echo.of(reply)
 
 
 class RemoteLanguageModel(CachedModel):
@@ -93,14 +42,21 @@ class RemoteLanguageModel(CachedModel):
         super().__init__(label, CAUSAL_LM, cache, options.progress)
         self.truncated_count = 0
         self._endpoint = endpoint
+        self._calls: EchoCalls | None = None
         self._offline = options.offline
         self._unavailable: str | None = None
         self._probed = False
 
+    def with_ledger(self, ledger: Ledger) -> RemoteLanguageModel:
+        """Return a model that stores its calls in a ledger, which also pays for the probe once."""
+        model = copy(self)
+        model._calls = EchoCalls(self._endpoint, ledger)  # noqa: SLF001 - a copy of itself
+        return model
+
     @property
     def identity(self) -> str:
         """The model and its address; a server does not report its revision."""
-        return f"{PREFIX}{self._endpoint.model}@{self._endpoint.api_base or 'provider'}"
+        return self._endpoint.identity
 
     @property
     def cache_namespace(self) -> str:
@@ -135,28 +91,41 @@ class RemoteLanguageModel(CachedModel):
         self, requests: Sequence[Likelihood]
     ) -> Iterator[tuple[int, TokenLikelihood | Unscored]]:
         """Score each text with one request, several concurrently."""
-        with ThreadPoolExecutor(self._endpoint.concurrency) as pool:
-            yield from enumerate(pool.map(self._answer_one, requests))
+        start = NotApplicable("a remote model is given no start token")
+        sent = [at for at, request in enumerate(requests) if not request.start]
+        yield from ((at, start) for at, request in enumerate(requests) if request.start)
+        texts = [requests[at].prefix + requests[at].continuation for at in sent]
+        for at, echo in zip(sent, self._echo(texts), strict=True):
+            yield at, _scored(echo, requests[at])
 
-    def _answer_one(self, request: Likelihood) -> TokenLikelihood | Unscored:
-        if request.start:
-            return NotApplicable("a remote model is given no start token")
-        try:
-            return TokenLikelihood(self._score(request.prefix, request.continuation))
-        except (JudgeError, Undefined) as reason:
-            return reason
-
-    def _score(self, prefix: str, continuation: str) -> list[float]:
-        echo = self._endpoint.echo(prefix + continuation)
-        if echo.text(len(prefix + continuation)) != prefix + continuation:
-            raise JudgeError(f"{self._endpoint.model}: sent back another text than it was given")
-        return echo.scored(prefix, continuation)
+    def _echo(self, texts: Sequence[str], *, again: bool = False) -> Iterator[Echo | JudgeError]:
+        if self._calls is None:
+            raise RuntimeError("a remote model needs a ledger: its calls are paid for")
+        return self._calls.echo(texts, again=again)
 
     def _probe(self) -> str | None:
-        try:
-            fluent = self._endpoint.echo(_PROBE + _FLUENT)
-            scrambled = self._endpoint.echo(_PROBE + _SCRAMBLED)
-        except JudgeError as error:
-            return f"{self.label}: {error.reason}"
-        fault = find_fault(_PROBE, (_FLUENT, fluent), (_SCRAMBLED, scrambled))
+        fault = self._find_fault()
+        if fault is None or self._calls is None or not self._calls.is_stored(_PROBE + _FLUENT):
+            return fault
+        # The server may have changed since its echoes were stored.
+        return self._find_fault(again=True)
+
+    def _find_fault(self, *, again: bool = False) -> str | None:
+        echoes: list[tuple[str, Echo]] = []
+        texts = (_FLUENT, _SCRAMBLED)
+        answers = self._echo([_PROBE + each for each in texts], again=again)
+        for text, echo in zip(texts, answers, strict=True):
+            if isinstance(echo, JudgeError):
+                return f"{self.label}: {echo.reason}"
+            echoes.append((text, echo))
+        fault = find_fault(_PROBE, *echoes)
         return None if fault is None else f"{self.label}: cannot score given texts: {fault}"
+
+
+def _scored(echo: Echo | JudgeError, request: Likelihood) -> TokenLikelihood | Unscored:
+    if isinstance(echo, JudgeError):
+        return echo
+    try:
+        return TokenLikelihood(echo.scored(request.prefix, request.continuation))
+    except (JudgeError, Undefined) as reason:
+        return reason

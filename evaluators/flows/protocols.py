@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from evaluators.errors import Unavailable
 from evaluators.flows.requests import JUDGE
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from concurrent.futures import Future
 
-    from calls.call import Origin
+    from calls.call import Ledger, Origin
     from evaluators.flows.requests import Ask, Request
     from evaluators.outcome import Unscored
 
@@ -65,6 +65,14 @@ class Model(Protocol):
         Raises:
             Unavailable: The model cannot be loaded.
         """
+
+
+@runtime_checkable
+class PaidModel(Protocol):
+    """A model whose calls are paid for, since a server computes it."""
+
+    def with_ledger(self, ledger: Ledger) -> Model:
+        """Return the model with a ledger, which finds and stores its calls."""
 
 
 class Labels(Protocol):

@@ -7,12 +7,13 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from evaluators.errors import EvaluatorError, did_you_mean
+from evaluators.errors import EvaluatorError
 from evaluators.kinds.own import code_digest
 from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined, Unscored
 from evaluators.sample import COLUMNS
+from records.similar_names import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

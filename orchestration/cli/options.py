@@ -133,8 +133,8 @@ def require_known(what: str, names: tuple[str, ...], known: list[str]) -> tuple[
     Raises:
         UnknownName: One of them does not exist; the message suggests a similar name.
     """
-    from evaluators.errors import did_you_mean
     from orchestration.errors import UnknownName
+    from records.similar_names import did_you_mean
     from warehouse.errors import suggest_twin
 
     for name in names:

@@ -52,7 +52,7 @@ class Program(click.Group):
         """Find the command; suggest a similar name for an unknown one."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
-            from evaluators.errors import did_you_mean
+            from records.similar_names import did_you_mean
 
             hint = did_you_mean(name, self.list_commands(ctx))
             ctx.fail(f"there is no command {name!r}{hint}")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from evaluators.errors import EXPECTED_TYPES, did_you_mean
+from evaluators.errors import EXPECTED_TYPES
 from orchestration.errors import Fault
+from records.similar_names import did_you_mean
 from warehouse.errors import suggest_twin
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from assets.project import DefaultThreshold, source_threshold
 from evaluators import catalog
-from evaluators.errors import EvaluatorError, UnknownEvaluator, did_you_mean
+from evaluators.errors import EvaluatorError, UnknownEvaluator
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import ATTEMPTS
 from orchestration.config.schema import DEFAULT
+from records.similar_names import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

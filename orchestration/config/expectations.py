@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from assets.checks.score_expectations import score_columns
-from evaluators.errors import did_you_mean
 from orchestration.config.error_messages import describe_unknown
+from records.similar_names import did_you_mean
 from warehouse.schema.tables import table_named
 from warehouse.validation.expectation import Expectation
 from warehouse.validation.supported import KINDS, Kind

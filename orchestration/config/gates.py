@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from assets.analysis.select_metrics import UnknownMetric, select_metrics
 from assets.fingerprints.input_files import named_systems
 from assets.project import Gate
-from evaluators.errors import did_you_mean
 from orchestration.config.error_messages import describe_unknown
 from orchestration.errors import Fault, SettingsError
+from records.similar_names import did_you_mean
 from warehouse.errors import WarehouseError, suggest_twin
 
 if TYPE_CHECKING:

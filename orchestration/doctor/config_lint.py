@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evaluators.engines.judge.settings import SKIPPED
-from evaluators.errors import did_you_mean
 from orchestration.published import open_copy
 from records.prediction import Prediction
 from records.question import Question
+from records.similar_names import did_you_mean
 from warehouse.formats.readers.field_names import QUESTION_ALIASES
 from warehouse.formats.test_sets import GENERATED
 from warehouse.queries.benchmarks import MAX_SAMPLES, fill_in, split_benchmarks

@@ -14,24 +14,11 @@ from http import cookiejar
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from calls.http_body import (
-    MEGABYTE,
-    UnusableBody,
-    chain,
-    is_plain_http,
-    origin_of,
-    read_body,
-    untrusted_certificate,
-)
-from systems.client import (
-    Request,
-    ReturnedError,
-    SystemRefused,
-    TransportFailure,
-    WrongShape,
-    timed,
-)
-from systems.http.events import EVENT_STREAM, Arrival
+from calls.errors import TransientFailure
+from calls.http.body import MEGABYTE, UnusableBody, chain, origin_of, tls_fault
+from calls.http.exchange import ExchangeLimits, RedirectRefused, exchange
+from systems.client import Request, ReturnedError, SystemRefused, WrongShape, timed
+from systems.http.events import EVENT_STREAM
 from systems.http.reply import HttpReplyReader
 from systems.http.variables import Values, Variables
 from systems.templates import Templates
@@ -41,11 +28,10 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from calls.http.body import Arrival
     from systems.client import Answer
     from systems.settings import HttpSystem
 
-_MOST_REDIRECTS = 5
-_SEE_OTHER = 303
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _OWN_HEADERS = frozenset({"accept-encoding", "content-length", "host", "transfer-encoding"})
@@ -79,6 +65,12 @@ class HttpClient:
         self._variables_in_url = "${" in http.url
         self._reader = HttpReplyReader(
             settings.name, http.paths, http.stream, is_url_fixed=self._url.is_fixed
+        )
+        self._limits = ExchangeLimits(
+            max_bytes=int(http.max_reply_mb * MEGABYTE),
+            size_key=f"{self._where}.max_reply_mb",
+            address_key=f"{self._where}.url",
+            server="the service",
         )
         self._tls: ssl.SSLContext | None = None
         self._idle: list[httpx.AsyncClient] = []
@@ -190,104 +182,43 @@ class HttpClient:
         values: Values,
         arrivals: list[Arrival],
     ) -> tuple[httpx.Response, bytes]:
-        """Send a request, follow redirects within its origin, and read the answer."""
+        """Send a request and read the answer."""
         import httpx
 
-        for _ in range(_MOST_REDIRECTS + 1):
-            try:
-                response = await client.send(request, stream=True)
-                try:
-                    body = await self._read(response, arrivals)
-                finally:
-                    await response.aclose()
-            except (httpx.HTTPError, OSError) as error:
-                raise self._explain(error, request.url, values) from None
-            if not response.has_redirect_location:
-                return response, body
-            target = self._redirected(request.url, response.headers["location"], values)
-            request = self._redirect(request, target, response.status_code)
-        raise WrongShape(f"the service redirects more than {_MOST_REDIRECTS} times")
+        async def send(request: httpx.Request) -> httpx.Response:
+            return await client.send(request, stream=True)
 
-    async def _read(self, response: httpx.Response, arrivals: list[Arrival]) -> bytes:
-        limit = int(self._http.max_reply_mb * MEGABYTE)
-        arrivals.clear()  # of the response before a redirect
         try:
-            return await read_body(
-                response,
-                limit,
-                f"{self._where}.max_reply_mb",
-                lambda size: arrivals.append(Arrival(size, time.monotonic())),
-            )
+            response, body = await exchange(send, request, self._limits, arrivals=arrivals)
         except UnusableBody as error:
             raise ReturnedError(f"the answer is {error}") from None
+        except RedirectRefused as error:
+            raise WrongShape(values.redact(str(error))) from None
         except zlib.error:
-            raise TransportFailure("the answer is damaged", billed=True) from None
-
-    def _redirected(self, url: httpx.URL, location: str, values: Values) -> httpx.URL:
-        """Return the target of a redirect; another origin must not get the request."""
-        import httpx
-
-        try:
-            target = url.join(location)
-        except httpx.InvalidURL:
-            raise WrongShape("the service redirects to an invalid URL") from None
-        if origin_of(url) != origin_of(target):
-            raise WrongShape(
-                f"the service redirects to another origin, {values.redact(origin_of(target))}, "
-                f"which gets nothing; if that is the right address, set {self._where}.url to it"
-            )
-        return target
-
-    def _redirect(self, request: httpx.Request, target: httpx.URL, status: int) -> httpx.Request:
-        """Return the same request to another path; 303 asks to fetch the answer there."""
-        import httpx
-
-        if status != _SEE_OTHER:
-            return httpx.Request(
-                request.method, target, headers=request.headers, content=request.content
-            )
-        headers = [
-            (name, value)
-            for name, value in request.headers.multi_items()
-            if name not in {"content-length", "content-type"}
-        ]
-        return httpx.Request("GET", target, headers=headers)
+            raise TransientFailure("the answer is damaged", billed=True) from None
+        except (httpx.HTTPError, OSError) as error:
+            raise self._explain(error, request.url, values) from None
+        return response, body or b""
 
     def _explain(
         self, error: Exception, url: httpx.URL, values: Values
-    ) -> TransportFailure | SystemRefused | WrongShape:
+    ) -> TransientFailure | SystemRefused:
         """Return the failure that an exception of httpx means."""
         import httpx
 
         # Where variables form the address, a message about its parts could show a part of a secret.
         origin = self._http.url if self._variables_in_url else origin_of(url)
-        refused = self._tls_fault(error, origin)
-        if refused is not None:
-            return refused
+        fault = tls_fault(error, origin, self._limits.address_key)
+        if fault is not None:
+            return SystemRefused(f"{self._where}: {fault}")
         reason = values.redact(" ".join(str(error).split())) or type(error).__name__
-        if "location header" in reason:  # httpx reads it before it hands over the answer
-            return WrongShape("the service redirects to an invalid URL")
         if isinstance(error, httpx.ConnectError | httpx.ProxyError):
-            return TransportFailure(f"no connection to {origin}: {_cause(error) or reason}")
+            return TransientFailure(f"no connection to {origin}: {_cause(error) or reason}")
         if isinstance(error, httpx.TimeoutException):
-            return TransportFailure("timeout", billed=True)
+            return TransientFailure("timeout", billed=True)
         if isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol):
             return self._bad_url(reason)
-        return TransportFailure(f"the connection broke: {reason}", billed=True)
-
-    def _tls_fault(self, error: Exception, origin: str) -> SystemRefused | None:
-        untrusted = untrusted_certificate(error)
-        if untrusted is not None:
-            return SystemRefused(
-                f"{self._where}: the certificate of {origin} is not valid: "
-                f"{untrusted}; if an authority of your own issued it, set SSL_CERT_FILE"
-            )
-        if is_plain_http(error):
-            return SystemRefused(
-                f"{self._where}: the server answers https with plain http: set "
-                f"{self._where}.url to http://..., or enable TLS at the server"
-            )
-        return None
+        return TransientFailure(f"the connection broke: {reason}", billed=True)
 
     def _bad_url(self, reason: str) -> SystemRefused:
         return SystemRefused(f"{self._where}.url: {self._http.url!r}: {reason}")

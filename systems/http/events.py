@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from calls.http.body import Arrival
+
 EVENT_STREAM: Final = "text/event-stream"
 
 DONE: Final = b"[DONE]"
@@ -15,18 +17,6 @@ DONE: Final = b"[DONE]"
 
 _LINE = re.compile(rb"([^\r\n]*)(\r\n|\n|\r|\Z)")
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-
-
-class Arrival(NamedTuple):
-    """When a part of a body arrived.
-
-    Attributes:
-        size: The bytes of the body until then.
-        time: The time by the monotonic clock, in seconds.
-    """
-
-    size: int
-    time: float
 
 
 class Event(NamedTuple):

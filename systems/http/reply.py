@@ -6,15 +6,9 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from calls.http_body import parse_retry_after
-from systems.client import (
-    Answer,
-    ReturnedError,
-    SystemRefused,
-    TransportFailure,
-    WrongShape,
-    as_answer,
-)
+from calls.errors import TransientFailure
+from calls.http.body import parse_retry_after
+from systems.client import Answer, ReturnedError, SystemRefused, WrongShape, as_answer
 from systems.http.events import DONE, EVENT_STREAM, arrival_of, read_events
 from systems.http.json_paths import JsonPaths, StreamPath
 
@@ -23,7 +17,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from systems.http.events import Arrival
+    from calls.http.body import Arrival
     from systems.http.variables import Values
 
 _SHOWN = 200
@@ -77,7 +71,7 @@ class HttpReplyReader:
             arrivals: When the parts of the body arrived.
 
         Raises:
-            SystemFailure: There is none.
+            CallFailure: There is none.
             SystemRefused: No request will get one.
         """
         if not response.is_success:
@@ -129,14 +123,14 @@ class HttpReplyReader:
             except WrongShape:
                 if event.is_whole:
                     raise
-                raise TransportFailure("the stream ended within an event", billed=True) from None
+                raise TransientFailure("the stream ended within an event", billed=True) from None
             part = path.part(events[-1])
             is_found = is_found or part is not None
             if part:
                 parts.append(part)
                 first = first or arrival_of(event, arrivals)
         if not events:
-            raise TransportFailure("the stream ended before its first event", billed=True)
+            raise TransientFailure("the stream ended before its first event", billed=True)
         fields = {} if self._paths is None else self._paths.read(events)
         if "error" not in fields:
             if not is_found:
@@ -175,9 +169,9 @@ class HttpReplyReader:
         reason = f"status {status}" + (f": {said}" if body.strip() else "")
         wait = parse_retry_after(response.headers.get("retry-after"))
         if status in _BUSY:
-            raise TransportFailure(reason, busy=True, retry_after=wait)
+            raise TransientFailure(reason, busy=True, retry_after=wait)
         if status in _TRANSIENT or status >= _SERVER_ERROR:
-            raise TransportFailure(reason, retry_after=wait, billed=status >= _SERVER_ERROR)
+            raise TransientFailure(reason, retry_after=wait, billed=status >= _SERVER_ERROR)
         refused = _REFUSED.get(status)
         is_about_all = self._is_url_fixed or status not in _OF_ADDRESS
         if refused is None and is_about_all and not self._has_answered:

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from systems.client import SystemFailure
+from calls.errors import CallFailure
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -64,7 +64,7 @@ class WorkerPool(Generic[W]):
             worker = await self._take()
             try:
                 yield worker
-            except SystemFailure:
+            except CallFailure:
                 raise  # a result of the call
             except BaseException:
                 worker.kill()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from calls.litellm_model import litellm
 from evaluators.engines.judge.errors import JudgeUnreachable
 from evaluators.engines.judge.ledger_judge import LedgerJudge
 from evaluators.outcome import Status, Unscored
@@ -250,13 +251,28 @@ def test_a_redirect_of_the_first_call_ends_the_run_and_says_what_to_set() -> Non
 
 
 @PROVIDERS
-def test_a_redirect_within_the_origin_is_followed(provider: str) -> None:
-    within = Reply(status=307, headers={"location": "/v2/chat/completions"})
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_within_the_origin_gets_the_same_request(status: int, provider: str) -> None:
+    within = Reply(status=status, headers={"location": "/v2/chat/completions"})
     with JudgeServer([within, GOOD]) as server:
         reply, ledger = put(server, model=f"{provider}/judge")
         assert server.requests[0] == server.requests[1]
     assert isinstance(reply, Verdict)
     assert ledger.last.attempts == 1
+
+
+def test_other_users_of_httpx_and_aiohttp_are_not_affected() -> None:
+    import aiohttp
+    import httpx
+
+    litellm()
+    for method in (
+        httpx.AsyncHTTPTransport.handle_async_request,
+        httpx.AsyncClient.send,
+        aiohttp.ClientSession._request,
+    ):
+        assert method.__module__.partition(".")[0] in {"httpx", "aiohttp"}
+        assert not hasattr(method, "__wrapped__")
 
 
 @PROVIDERS

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from systems.client import SystemFailure
+from calls.errors import CallFailure
 from systems.clients import make_client
 
 if TYPE_CHECKING:
@@ -36,22 +36,22 @@ async def opened(settings: SystemSettings) -> AsyncIterator[SystemClient]:
 
 async def ask(
     client: SystemClient, question_id: str, limit_s: float = PATIENCE_S, **fields: Any
-) -> Answer | SystemFailure | TimeoutError:
+) -> Answer | CallFailure | TimeoutError:
     """Ask one question and return what comes, also if that is a failure."""
     request = client.request({"question_id": question_id, **fields})
     try:
         async with asyncio.timeout(limit_s):
             return await client.ask(request, 0)
-    except (SystemFailure, TimeoutError) as failure:
+    except (CallFailure, TimeoutError) as failure:
         return failure
 
 
 def ask_all(
     settings: SystemSettings, *question_ids: str
-) -> dict[str, Answer | SystemFailure | TimeoutError]:
+) -> dict[str, Answer | CallFailure | TimeoutError]:
     """Ask questions one after the other."""
 
-    async def run() -> dict[str, Answer | SystemFailure | TimeoutError]:
+    async def run() -> dict[str, Answer | CallFailure | TimeoutError]:
         async with opened(settings) as client:
             return {each: await ask(client, each) for each in question_ids}
 

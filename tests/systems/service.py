@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from systems.client import Answer, SystemFailure, SystemRefused
+from calls.errors import CallFailure
+from systems.client import Answer, SystemRefused
 from systems.clients import make_client
 from systems.http.request import HttpRequest
 from systems.settings import HttpSystem, SystemSettings
@@ -127,7 +128,7 @@ def said(reply: object, **changes: Any) -> Reply:
 
 async def ask_once(
     url: str, question: Mapping[str, Any] = QUESTION, **changes: Any
-) -> Answer | SystemFailure | SystemRefused:
+) -> Answer | CallFailure | SystemRefused:
     """Ask one question; return the answer or the failure."""
     try:
         client = make_client(system(url, **changes), [question])
@@ -137,7 +138,7 @@ async def ask_once(
             return await client.ask(request, 0)
         finally:
             await client.close()
-    except (SystemFailure, SystemRefused) as failure:
+    except (CallFailure, SystemRefused) as failure:
         return failure
 
 

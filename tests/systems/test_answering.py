@@ -10,15 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from assets.inputs.ask import fault_of
+from calls.errors import TransientFailure
 from systems import answering, asker
 from systems.answering import SystemCalls, answer_questions, prediction_of
-from systems.client import (
-    ReturnedError,
-    SystemRefused,
-    TransportFailure,
-    WrongShape,
-    as_answer,
-)
+from systems.client import ReturnedError, SystemRefused, WrongShape, as_answer
 from tests.support.ledgers import FolderLedger
 from tests.systems.scripted_system import ScriptedSystem, settings
 
@@ -127,7 +122,7 @@ def test_a_failed_transport_is_tried_again_and_then_by_the_next_run(
 
     def reply(question: str) -> str:
         if question in down:
-            raise TransportFailure("transport: the connection was lost")
+            raise TransientFailure("transport: the connection was lost")
         return question
 
     asked = asking(reply=reply)
@@ -146,7 +141,7 @@ def test_a_retry_may_succeed_and_counts_as_one_answer(asking: Callable[..., Aske
 
     def reply(question: str) -> str:
         if asked.system.asked[question] < 3:
-            raise TransportFailure("rate_limit", retry_after=0.01, busy=True)
+            raise TransientFailure("rate_limit", retry_after=0.01, busy=True)
         return question
 
     asked.system.reply = reply
@@ -156,7 +151,7 @@ def test_a_retry_may_succeed_and_counts_as_one_answer(asking: Callable[..., Aske
 
 def test_a_server_that_asks_to_wait_too_long_fails_at_once(asking: Callable[..., Asked]) -> None:
     def reply(_: str) -> str:
-        raise TransportFailure("rate_limit", retry_after=asker.PATIENCE_S + 1, busy=True)
+        raise TransientFailure("rate_limit", retry_after=asker.PATIENCE_S + 1, busy=True)
 
     asked = asking(reply=reply)
     assert asked.ask(1, retries=5).tally == {"asked": 1, "failed": 1}
@@ -246,7 +241,7 @@ def test_a_refusal_ends_the_run_and_keeps_what_came(asking: Callable[..., Asked]
 
 def test_a_system_that_is_down_is_not_asked_every_question(asking: Callable[..., Asked]) -> None:
     def reply(_: str) -> str:
-        raise TransportFailure("transport: no connection")
+        raise TransientFailure("transport: no connection")
 
     asked = asking(reply=reply)
     found = asked.ask(200, concurrency=4, retries=1)
@@ -324,7 +319,7 @@ def test_a_forced_question_without_an_answer_keeps_the_old_one(
     asked.ask(6)
 
     def reply(_: str) -> str:
-        raise TransportFailure("transport: no connection")
+        raise TransientFailure("transport: no connection")
 
     asked.system.reply = reply
     found = asked.ask(6, force=True, concurrency=1)
@@ -335,7 +330,7 @@ def test_a_forced_question_without_an_answer_keeps_the_old_one(
 def test_the_first_answer_may_come_after_failed_transports(asking: Callable[..., Asked]) -> None:
     def reply(question: str) -> Any:
         if question == "q0":
-            raise TransportFailure("timeout")
+            raise TransientFailure("timeout")
         return 3
 
     with pytest.raises(SystemRefused, match="found int: 3"):
@@ -356,7 +351,7 @@ def test_the_failure_of_another_process_is_no_answer(
     asked = asking(seconds=0.3)
 
     def reply(_: str) -> str:
-        raise TransportFailure("transport: no connection")
+        raise TransientFailure("transport: no connection")
 
     asked.system.reply = reply
     other = FolderLedger(tmp_path, "other")
@@ -377,7 +372,7 @@ def test_the_failure_of_another_process_is_no_answer(
 
 def test_a_system_that_is_down_is_given_up_without_waiting(asking: Callable[..., Asked]) -> None:
     def reply(_: str) -> str:
-        raise TransportFailure("rate_limit", retry_after=0.2, busy=True)
+        raise TransientFailure("rate_limit", retry_after=0.2, busy=True)
 
     asked = asking(reply=reply)
     asked.ask(60, concurrency=1, retries=1)

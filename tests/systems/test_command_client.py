@@ -11,15 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from calls.errors import CallFailure, TransientFailure
 from systems import command_client
-from systems.client import (
-    Answer,
-    ReturnedError,
-    SystemFailure,
-    SystemRefused,
-    TransportFailure,
-    WrongShape,
-)
+from systems.client import Answer, ReturnedError, SystemRefused, WrongShape
 from systems.settings import CommandSystem
 from tests.systems.asking import (
     PATIENCE_S,
@@ -119,7 +113,7 @@ ANSWERS = {
 }
 
 OTHER = r"standard output: "
-FAILURES: dict[str, tuple[type[SystemFailure], str]] = {
+FAILURES: dict[str, tuple[type[CallFailure], str]] = {
     "noise": (WrongShape, OTHER + "expected one JSON object per line .*'Loading the model ...'"),
     "array": (WrongShape, OTHER + r"expected one JSON object per line, found \[1\]"),
     "binary": (WrongShape, OTHER + "expected one JSON object per line"),
@@ -133,9 +127,9 @@ FAILURES: dict[str, tuple[type[SystemFailure], str]] = {
     "unknown": (WrongShape, OTHER + "an answer to question 'whose.', which was not asked"),
     "returned": (ReturnedError, "no index"),
     "too large": (WrongShape, OTHER + "a line has more than 64 MB"),
-    "die": (TransportFailure, "ended with code 3; .* ends with: first line . last line"),
-    "crash": (TransportFailure, r"ended with code -6 \(SIGABRT\)"),
-    "mute": (TransportFailure, "it closed its standard output"),
+    "die": (TransientFailure, "ended with code 3; .* ends with: first line . last line"),
+    "crash": (TransientFailure, r"ended with code -6 \(SIGABRT\)"),
+    "mute": (TransientFailure, "it closed its standard output"),
 }
 
 LAST = "the last question"

@@ -10,13 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from systems.client import (
-    Answer,
-    ReturnedError,
-    SystemRefused,
-    TransportFailure,
-    WrongShape,
-)
+from calls.errors import TransientFailure
+from systems.client import Answer, ReturnedError, SystemRefused, WrongShape
 from systems.http.events import Event, read_events
 from tests.systems.service import QUESTION, ask_once, said
 from tests.systems.service import ask as ask_service
@@ -96,9 +91,9 @@ def test_an_error_in_the_stream_is_an_error_of_the_system() -> None:
 @pytest.mark.parametrize(
     ("pieces", "failure", "reason"),
     [
-        ([], TransportFailure, "the stream ended before its first event"),
-        ([b": ping\n\n"], TransportFailure, "the stream ended before its first event"),
-        ([part("a"), b'data: {"delta": {"te'], TransportFailure, "ended within an event"),
+        ([], TransientFailure, "the stream ended before its first event"),
+        ([b": ping\n\n"], TransientFailure, "the stream ended before its first event"),
+        ([part("a"), b'data: {"delta": {"te'], TransientFailure, "ended within an event"),
         ([b"data: the Seine\n\n"], WrongShape, "expected JSON, found the Seine"),
         ([event(delta={"text": 5})], WrongShape, "http.stream: expected a text, found 5"),
         (
@@ -116,7 +111,7 @@ def test_what_is_no_answer(pieces: list[bytes], failure: type[Exception], reason
 
 def test_a_stream_that_breaks_off_is_a_failed_transport() -> None:
     found = ask([part("the ")], is_ended=False)
-    assert isinstance(found, TransportFailure)
+    assert isinstance(found, TransientFailure)
     assert "the connection broke" in str(found)
 
 

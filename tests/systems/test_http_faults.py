@@ -12,13 +12,8 @@ from typing import Any
 
 import pytest
 
-from systems.client import (
-    Answer,
-    ReturnedError,
-    SystemRefused,
-    TransportFailure,
-    WrongShape,
-)
+from calls.errors import TransientFailure
+from systems.client import Answer, ReturnedError, SystemRefused, WrongShape
 from systems.clients import make_client
 from tests.support.scripted_reply import Reply
 from tests.systems.service import (
@@ -50,7 +45,7 @@ def test_a_busy_service_says_when_it_will_answer(
     status: int, wait: str, seconds: float | None
 ) -> None:
     failure, _ = ask(error(status, **{"retry-after": wait}))
-    assert isinstance(failure, TransportFailure)
+    assert isinstance(failure, TransientFailure)
     assert (failure.busy, failure.retry_after, failure.billed) == (True, seconds, False)
     assert str(failure) == f"status {status}: first line"
 
@@ -58,7 +53,7 @@ def test_a_busy_service_says_when_it_will_answer(
 @pytest.mark.parametrize("status", [408, 425, 500, 502, 504])
 def test_a_broken_service_is_asked_again(status: int) -> None:
     failure, received = ask(error(status))
-    assert isinstance(failure, TransportFailure)
+    assert isinstance(failure, TransientFailure)
     assert not failure.busy
     assert len(received) == 1  # the caller decides when
 
@@ -129,19 +124,19 @@ def test_half_an_answer_is_none(script: Reply, reason: str) -> None:
         else script
     )
     failure, _ = ask(cut)
-    assert isinstance(failure, TransportFailure)
+    assert isinstance(failure, TransientFailure)
     assert reason in str(failure)
     assert failure.billed
 
 
 def test_a_service_that_is_not_there(unused_port: int) -> None:
     failure = asyncio.run(ask_once(f"http://127.0.0.1:{unused_port}"))
-    assert isinstance(failure, TransportFailure)
+    assert isinstance(failure, TransientFailure)
     assert f"no connection to http://127.0.0.1:{unused_port}: " in str(failure)
     assert "refused" in str(failure).lower()
     assert not failure.billed
     unknown = asyncio.run(ask_once("http://no-such-host.invalid"))
-    assert isinstance(unknown, TransportFailure)
+    assert isinstance(unknown, TransientFailure)
     assert str(unknown).startswith("no connection to http://no-such-host.invalid: ")
 
 
@@ -291,7 +286,7 @@ def test_a_broken_tls_handshake_is_tried_again() -> None:
         async with Service([GOOD], ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)) as service:
             return await ask_once(service.url)
 
-    assert isinstance(asyncio.run(run()), TransportFailure)
+    assert isinstance(asyncio.run(run()), TransientFailure)
 
 
 def echo(status: int = 200, **headers: str) -> Any:

@@ -10,14 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from systems.client import (
-    Answer,
-    ReturnedError,
-    SystemFailure,
-    SystemRefused,
-    TransportFailure,
-    WrongShape,
-)
+from calls.errors import CallFailure, TransientFailure
+from systems.client import Answer, ReturnedError, SystemRefused, WrongShape
 from systems.clients import make_client
 from systems.settings import ModelSystem
 from systems.tasks.rgb import Rgb
@@ -58,13 +52,13 @@ def ask(
 
 async def ask_once(
     settings: ModelSystem, question: Mapping[str, Any], repeat: int = 0
-) -> Answer | SystemFailure | SystemRefused:
+) -> Answer | CallFailure | SystemRefused:
     """Ask one question; return the answer or the failure."""
     try:
         client = make_client(settings, [question])
         await client.open()
         return await client.ask(client.request(question), repeat)
-    except (SystemFailure, SystemRefused) as failure:
+    except (CallFailure, SystemRefused) as failure:
         return failure
 
 
@@ -170,10 +164,10 @@ def test_the_highest_possible_cost() -> None:
 @pytest.mark.parametrize(
     ("said", "kind", "reason", "billed"),
     [
-        (Reply(status=429, content="busy"), TransportFailure, "rate_limit", False),
-        (Reply(status=500, content="oops"), TransportFailure, "transport: oops", False),
-        (Reply(body=b"<html>"), TransportFailure, "transport: ", False),
-        (Reply(content="x" * 50, cut=True), TransportFailure, "transport: ", True),
+        (Reply(status=429, content="busy"), TransientFailure, "rate_limit", False),
+        (Reply(status=500, content="oops"), TransientFailure, "transport: oops", False),
+        (Reply(body=b"<html>"), TransientFailure, "transport: ", False),
+        (Reply(content="x" * 50, cut=True), TransientFailure, "transport: ", True),
         (Reply(status=400, content="bad option"), ReturnedError, "bad_request: bad option", False),
         (Reply(status=413, content="too long"), ReturnedError, "context_overflow: ", False),
         (
@@ -206,7 +200,7 @@ def test_a_busy_server_says_when_it_will_answer() -> None:
 
 def test_a_slow_server_is_a_time_out() -> None:
     failure, _ = ask([Reply(content="x", delay=30)], timeout_s=0.5)
-    assert isinstance(failure, TransportFailure)
+    assert isinstance(failure, TransientFailure)
     assert str(failure) == "timeout"
 
 
@@ -215,7 +209,7 @@ def test_a_server_that_is_not_there(unused_port: int) -> None:
         name="small", home=Path(), model="openai/small", api_base=f"http://127.0.0.1:{unused_port}"
     )
     failure = asyncio.run(ask_once(settings, QUESTION))
-    assert isinstance(failure, TransportFailure)
+    assert isinstance(failure, TransientFailure)
 
 
 def test_another_origin_gets_nothing() -> None:
@@ -289,7 +283,7 @@ def test_one_failed_request_of_a_task_fails_the_question() -> None:
         return lettered(request) if is_first else Reply(status=500, content="oops", delay=0.3)
 
     failure, _ = ask(script, task=Letters())
-    assert isinstance(failure, TransportFailure)
+    assert isinstance(failure, TransientFailure)
     assert failure.billed  # the other request
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from systems.client import Answer, SystemRefused, TransportFailure
+from calls.errors import TransientFailure
+from systems.client import Answer, SystemRefused
 from systems.settings import PythonSystem
 from tests.support.services import takes_minutes
 from tests.systems.asking import (
@@ -137,8 +138,8 @@ def test_a_dead_worker_is_a_failed_transport_and_replaced(
 ) -> None:
     found = ask_all(system(home), "a", question_id, "b")
     failure = found[question_id]
-    assert isinstance(failure, TransportFailure)
-    with pytest.raises(TransportFailure, match=reason):
+    assert isinstance(failure, TransientFailure)
+    with pytest.raises(TransientFailure, match=reason):
         raise failure
     assert text(found["a"]).split()[0] != text(found["b"]).split()[0]
 
@@ -146,7 +147,7 @@ def test_a_dead_worker_is_a_failed_transport_and_replaced(
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the pipe in /proc")
 def test_a_function_that_writes_to_the_pipe_of_answers_is_a_failed_transport(home: Path) -> None:
     found = ask_all(system(home), "break in", "a")
-    assert isinstance(found["break in"], TransportFailure)
+    assert isinstance(found["break in"], TransientFailure)
     text(found["a"])
 
 
@@ -183,7 +184,7 @@ def test_a_worker_that_loads_is_not_lost_with_the_call_that_needed_it(
     async def run() -> None:
         async with opened(system(home, function)) as client:
             (home / "slow").touch()
-            assert isinstance(await ask(client, "exit"), TransportFailure)
+            assert isinstance(await ask(client, "exit"), TransientFailure)
             assert isinstance(await ask(client, "a", limit_s=0.3), TimeoutError)
             text(await ask(client, "a"))
 
@@ -205,7 +206,7 @@ def test_an_async_call_that_does_not_react_ends_the_worker(home: Path, question_
             await asyncio.sleep(0.1)
             beside = await ask(client, "hang")
             assert isinstance(await hanging, TimeoutError)
-            assert isinstance(beside, TransportFailure)
+            assert isinstance(beside, TransientFailure)
             assert "a cancelled call did not end" in str(beside)
             assert text(await ask(client, "b")) != before
 

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from systems.client import (
-    Answer,
-    ReturnedError,
-    SystemFailure,
-    TransportFailure,
-    WrongShape,
-)
+from calls.errors import CallFailure, TransientFailure
+from systems.client import Answer, ReturnedError, WrongShape
 from systems.settings import PythonSystem
 from tests.systems.asking import ask_all
 
@@ -169,7 +164,7 @@ TRANSPORT = {
     "memory": "MemoryError",
 }
 
-Found = dict[str, Answer | SystemFailure | TimeoutError]
+Found = dict[str, Answer | CallFailure | TimeoutError]
 
 
 @pytest.fixture(scope="module", params=["answer", "answer_async"])
@@ -196,10 +191,10 @@ def test_answers(found: Found, case: str) -> None:
     [
         *((case, WrongShape, message) for case, message in WRONG.items()),
         *((case, ReturnedError, message) for case, message in ERRORS.items()),
-        *((case, TransportFailure, message) for case, message in TRANSPORT.items()),
+        *((case, TransientFailure, message) for case, message in TRANSPORT.items()),
     ],
 )
-def test_failures(found: Found, case: str, kind: type[SystemFailure], message: str) -> None:
+def test_failures(found: Found, case: str, kind: type[CallFailure], message: str) -> None:
     failure = found[case]
     assert type(failure) is kind, failure
     with pytest.raises(kind, match=message):
@@ -225,9 +220,9 @@ def test_time_to_the_first_token_that_is_not_empty(found: Found) -> None:
 
 def test_rate_limits_are_passed_on(found: Found) -> None:
     limited, overloaded, refused = (found[each] for each in ("limited", "overloaded", "refused"))
-    assert isinstance(limited, TransportFailure)
+    assert isinstance(limited, TransientFailure)
     assert (limited.busy, limited.retry_after) == (True, 7.0)
-    assert isinstance(overloaded, TransportFailure)
+    assert isinstance(overloaded, TransientFailure)
     assert (overloaded.busy, overloaded.retry_after) == (True, None)
-    assert isinstance(refused, TransportFailure)
+    assert isinstance(refused, TransientFailure)
     assert not refused.busy

@@ -16,7 +16,7 @@ from tests.systems.asking import ask, opened
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from systems.client import SystemFailure
+    from calls.errors import CallFailure
     from systems.settings import SystemSettings
 
 START_S = 1.0
@@ -72,8 +72,8 @@ def program(home: Path, start_timeout_s: float = 60.0) -> CommandSystem:
 
 def ask_together(
     settings: SystemSettings, *question_ids: str
-) -> list[Answer | SystemFailure | TimeoutError]:
-    async def run() -> list[Answer | SystemFailure | TimeoutError]:
+) -> list[Answer | CallFailure | TimeoutError]:
+    async def run() -> list[Answer | CallFailure | TimeoutError]:
         async with opened(settings) as client:
             return await asyncio.gather(*(ask(client, each) for each in question_ids))
 

@@ -10,13 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from systems.client import (
-    Answer,
-    ReturnedError,
-    SystemFailure,
-    SystemRefused,
-    TransportFailure,
-)
+from calls.errors import CallFailure, TransientFailure
+from systems.client import Answer, ReturnedError, SystemRefused
 from systems.clients import make_client
 from systems.settings import ModelSystem
 from tests.systems.service import QUESTION
@@ -54,7 +49,7 @@ def ask(
     """Ask a server that sends pieces, with pauses where one is None; return the answer."""
     bodies: list[bytes] = []
 
-    async def run() -> Answer | SystemFailure | SystemRefused:
+    async def run() -> Answer | CallFailure | SystemRefused:
         async with serving(pieces, bodies, is_ended=is_ended) as address:
             plain = {"model": "openai/small", "timeout_s": 20, "stream": True}
             api_base = f"{address}/v1"
@@ -63,7 +58,7 @@ def ask(
             await client.open()
             try:
                 return await client.ask(client.request(QUESTION), 0)
-            except (SystemFailure, SystemRefused) as failure:
+            except (CallFailure, SystemRefused) as failure:
                 return failure
 
     outcome = asyncio.run(run())
@@ -113,7 +108,7 @@ def test_a_stream_that_breaks_off_is_no_answer(
     pieces: list[bytes], is_ended: bool, provider: str
 ) -> None:
     failure, _ = ask(pieces, is_ended=is_ended, model=f"{provider}/small")
-    assert isinstance(failure, TransportFailure), failure
+    assert isinstance(failure, TransientFailure), failure
     assert failure.billed
 
 
@@ -127,7 +122,7 @@ def test_a_stream_is_limited(provider: str) -> None:
 
 def test_a_slow_stream_is_a_time_out() -> None:
     failure, _ = ask([event("x"), PAUSE, PAUSE, event("y", "stop"), DONE], timeout_s=0.4)
-    assert isinstance(failure, TransportFailure)
+    assert isinstance(failure, TransientFailure)
     assert str(failure) == "timeout"
 
 
@@ -135,5 +130,5 @@ def test_a_slow_stream_is_a_time_out() -> None:
 @pytest.mark.parametrize("piece", [b"data: {not json\n\n", b"<html>no</html>"])
 def test_a_garbled_stream_is_no_answer(piece: bytes, provider: str) -> None:
     failure, _ = ask([event("x"), piece], model=f"{provider}/small")
-    assert isinstance(failure, TransportFailure), failure
+    assert isinstance(failure, TransientFailure), failure
     assert len(str(failure)) < 400

@@ -201,6 +201,7 @@ spent AS (
     ) AS runs
     JOIN judgments AS j USING (run_id)
     WHERE j.digest NOT IN (SELECT digest FROM answers)
+      AND NOT starts_with(j.model, 'litellm:')
     GROUP BY runs.benchmark
 ),
 

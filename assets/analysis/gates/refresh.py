@@ -13,7 +13,7 @@ from assets.analysis.gates.result import GateResult, not_comparable
 from assets.analysis.gates.sequential import evaluate_sequential_gate
 from assets.analysis.select_metrics import select_metrics
 from assets.fingerprints.digests import GATES, gates_fingerprint
-from evaluators.errors import did_you_mean
+from records.similar_names import did_you_mean
 from warehouse.queries.leaderboard import clear_gated_rows, mark_gated_rows
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calls.call import CallStatus, Origin
-from calls.http_answers import close_connections
+from calls.claims import ClaimedCalls
+from calls.http.litellm_transport import close_connections
 from calls.litellm_model import litellm
 from evaluators.engines.judge.errors import JudgeUnreachable
 from evaluators.engines.judge.llm_asker import LlmAsker
@@ -16,7 +17,7 @@ from evaluators.engines.judge.parse import InvalidReply, parse_reply
 from evaluators.engines.judge.settings import JudgeCallBuilder
 
 if TYPE_CHECKING:
-    from calls.call import Ledger, Outcome
+    from calls.call import Ledger, Outcome, StoredReply
     from evaluators.engines.judge.settings import JudgeSettings
     from evaluators.flows.reply import Reply
     from evaluators.flows.requests import Ask
@@ -84,9 +85,10 @@ async def _check(settings: JudgeSettings, request: Ask[Any], ledger: Ledger) -> 
         return result
 
     started = time.monotonic()
-    judgment = await asker.ask(call, _ORIGIN, parse)
+    judgment = await ClaimedCalls(ledger, 1, "replies").make(
+        call.digest, stored, lambda: asker.ask(call, _ORIGIN, parse)
+    )
     took = time.monotonic() - started
-    await ledger.store(judgment, -1 if stored is None else stored.number)
     if judgment.status == CallStatus.JUDGE_ERROR:
         raise JudgeUnreachable(f"the judge {settings.where} gives no verdict: {judgment.error}")
     options = asker.capabilities.options_for(call.reply_schema)
@@ -100,7 +102,7 @@ async def _check(settings: JudgeSettings, request: Ask[Any], ledger: Ledger) -> 
     )
 
 
-def _describe_failure(judgment: Outcome) -> str | None:
+def _describe_failure(judgment: Outcome | StoredReply) -> str | None:
     """Return why a reply could not even be parsed: a refusal, an empty or truncated reply."""
     if judgment.status == CallStatus.SCORED:
         return None

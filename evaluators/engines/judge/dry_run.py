@@ -7,7 +7,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calls.call import CallStatus
 from calls.prices import REPLY_TOKENS, count_tokens
 from evaluators.engines.judge.asker import complete, to_reply
 from evaluators.engines.judge.prices import prices_of
@@ -85,7 +84,7 @@ class DryRunJudge:
         digest = call.digest
         stored = self._ledger.find(digest)
         future: Future[Any] = Future()
-        if stored is None or stored.status == CallStatus.JUDGE_ERROR:
+        if stored is None or stored.is_lost:
             if digest not in self._counted:
                 self._counted.add(digest)
                 self.missing.add(digest)

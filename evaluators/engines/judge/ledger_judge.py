@@ -7,11 +7,10 @@ import threading
 from collections import Counter
 from concurrent.futures import Future
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
-from calls.call import CallStatus
 from calls.claims import ClaimedCalls
-from calls.http_answers import close_connections
+from calls.http.loop_thread import LoopThread
 from evaluators.engines.judge.asker import complete, to_reply
 from evaluators.engines.judge.errors import JudgeFailure
 from evaluators.engines.judge.parse import parse_reply
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from evaluators.engines.judge.settings import JudgeSettings
     from evaluators.flows.requests import Ask
     from evaluators.outcome import Unscored
-
-T = TypeVar("T")
 
 NOT_ASKED = "not asked yet: run without --no-judge"
 
@@ -152,7 +149,7 @@ class LedgerJudge:
                 waiting.append((request, future))
                 return future
             stored = self._ledger.find(digest)
-            unknown = stored is None or stored.status == CallStatus.JUDGE_ERROR
+            unknown = stored is None or stored.is_lost
             self.tally["asked" if unknown else "held"] += 1
             if unknown:
                 self._in_flight[digest] = [(request, future)]
@@ -179,7 +176,7 @@ class LedgerJudge:
 
     def _start(self, coroutine: Coroutine[Any, Any, None]) -> None:
         if self._thread is None:
-            self._thread = LoopThread()
+            self._thread = LoopThread("judge")
         self._thread.run(coroutine)
 
     async def _answer(
@@ -246,48 +243,3 @@ class LedgerJudge:
             thread.cancel_others()
         for _, future in waiting_requests:
             future.set_exception(self._failure)
-
-
-class LoopThread:
-    """An event loop in its own thread."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="judge", daemon=True)
-        self._thread.start()
-
-    def run(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Start a coroutine."""
-        self._loop.call_soon_threadsafe(self._create, coroutine)
-
-    def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
-        """Start a coroutine; return the future of its result."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-
-    def cancel_others(self) -> None:
-        """Cancel all tasks except the caller's, which runs on the loop."""
-        for task in self._tasks - {asyncio.current_task()}:
-            task.cancel()
-
-    def stop(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Cancel all tasks, await one last coroutine, and end the thread."""
-        asyncio.run_coroutine_threadsafe(self._end(last), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    def _create(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _end(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await last()
-        await close_connections()
-        # Here, because the caller of `stop` may have a running loop, as notebooks do.
-        await self._loop.shutdown_default_executor()

@@ -1,26 +1,25 @@
-"""The LLM asker: calls a model with retries, one repair, rate limits and a budget."""
+"""The LLM asker: gets a judgment from a model, with one repair and one longer reply."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from calls.budget import Budget, UsageHistory, reply_limit
 from calls.call import CallStatus
 from calls.errors import BadAnswer, CallFailure, ContentFiltered, TransientFailure, WrongAddress
 from calls.prices import count_tokens
-from calls.rate_limit import RateLimiter
-from calls.retry import retrying
-from evaluators.engines.judge.asker import EMPTY, FILTERED, REFUSAL, TRUNCATED, CallUsage
+from calls.rate_limit import CallLimits
+from calls.sender import Sender
+from calls.usage import CallUsage
+from evaluators.engines.judge.asker import EMPTY, FILTERED, REFUSAL, TRUNCATED
 from evaluators.engines.judge.capabilities import Capabilities
 from evaluators.engines.judge.errors import BadJudgeSettings, JudgeRefused, JudgeUnreachable
-from evaluators.engines.judge.litellm_call import LitellmClient, missing_key
+from evaluators.engines.judge.judge_kind import JudgeKind, JudgeRequest
+from evaluators.engines.judge.litellm_call import missing_key
 from evaluators.engines.judge.parse import InvalidReply
-from evaluators.engines.judge.prices import prices_of, require_price
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from calls.call import Call, Origin, Outcome
     from calls.completion import Completion, Message
@@ -52,7 +51,6 @@ class LlmAsker:
 
     Attributes:
         capabilities: What is known of the model's capabilities.
-        served_by: The provider's model name and fingerprint in the last answer.
     """
 
     def __init__(self, settings: JudgeSettings, quota: Quota) -> None:
@@ -62,24 +60,35 @@ class LlmAsker:
             BadJudgeSettings: The key is not set, or there is a budget but no price.
         """
         self._settings = settings
-        self._client = LitellmClient(settings)
-        self._prices = prices_of(settings)
-        require_price(settings, self._prices)
-        self._budget = Budget(quota, settings.budget_usd, settings.daily_budget_usd)
-        self._history = UsageHistory()
-        self._limiter = RateLimiter(settings, quota)
+        self._kind = JudgeKind(settings)
+        limits = CallLimits(
+            where=settings.where,
+            concurrency=settings.concurrency,
+            requests_per_minute=settings.requests_per_minute,
+            tokens_per_minute=settings.tokens_per_minute,
+            max_tokens=settings.max_tokens,
+            spreads_starts=True,
+            budget_usd=settings.budget_usd,
+            daily_budget_usd=settings.daily_budget_usd,
+            attempts=settings.max_attempts,
+            first_pause_s=settings.backoff_s,
+            most_pause_s=_MAX_WAIT_S,
+            patience_s=settings.patience_s,
+        )
+        self._sender = Sender(self._kind, limits, quota)
         self.capabilities = Capabilities(settings)
-        self.served_by = ""
-        self._is_callable = False
         self._first = asyncio.Lock()
         self._unreadable = ""
-        self._unreachable = 0
-        self._refused: JudgeRefused | None = None
+
+    @property
+    def served_by(self) -> str:
+        """The provider's model name and fingerprint in the last answer."""
+        return self._kind.served_by
 
     @property
     def refused_usd(self) -> float | None:
         """The least that a call refused by the budget would have set aside; None without one."""
-        return self._budget.refused_usd
+        return self._sender.refused_usd
 
     async def open(self) -> None:
         """Look up the key; nothing is sent.
@@ -87,7 +96,7 @@ class LlmAsker:
         Raises:
             BadJudgeSettings: The key is not set.
         """
-        key = None if self._client.secret else missing_key(self._settings)
+        key = None if self._kind.client.secret else missing_key(self._settings)
         if key is not None:
             raise BadJudgeSettings(f"{self._settings.title}'s key: {key}")
 
@@ -101,9 +110,9 @@ class LlmAsker:
         parser: Parser,
     ) -> Outcome:
         """Call until there is a judgment; raise `JudgeFailure` if no call can succeed."""
-        if not self._is_callable:
+        if not self._kind.is_callable:
             async with self._first:
-                if not self._is_callable:
+                if not self._kind.is_callable:
                     return await self._ask(call, parser)
         return await self._ask(call, parser)
 
@@ -112,15 +121,18 @@ class LlmAsker:
         try:
             status, reply, error = await self._call_until_valid(call, parser, usage)
         except ContentFiltered as failure:
-            self._is_callable = True
-            return usage.judgment(call, CallStatus.PARSE_FAILURE, error=str(failure))
+            self._kind.is_callable = True
+            return usage.outcome(call, CallStatus.PARSE_FAILURE, error=str(failure))
         except CallFailure as failure:
-            if self._is_callable:
-                self._count_unreachable(failure)
-            else:
+            if not self._kind.is_callable:
                 self._check_first(failure)
-            return usage.judgment(call, CallStatus.JUDGE_ERROR, error=str(failure))
-        return usage.judgment(call, status, reply, error)
+            elif self._sender.has_lost_too_many:
+                raise JudgeUnreachable(
+                    f"the judge {self._settings.where} is unreachable: {failure}; its replies are "
+                    "stored, run again to continue"
+                ) from None
+            return usage.outcome(call, CallStatus.JUDGE_ERROR, error=self._describe(failure))
+        return usage.outcome(call, status, reply, error)
 
     async def _call_until_valid(
         self, call: Call, parser: Parser, usage: CallUsage
@@ -158,109 +170,40 @@ class LlmAsker:
         max_tokens: int,
         longer_than: int,
     ) -> Completion:
-        """Send messages with the options that the model supports; retry transient failures."""
+        """Send messages with the options that the model supports."""
         settings = self._settings
-        retries = retrying(
-            attempts=settings.max_attempts,
-            first_pause_s=settings.backoff_s,
-            most_pause_s=_MAX_WAIT_S,
-            is_worth_it=self._is_worth_another,
-        )
-        seed = settings.seed + call.replicate
+        tokens = 0
+        if self._sender.counts_tokens:
+            tokens = count_tokens(settings.model, messages, call.reply_schema)
 
         async def attempt(options: CallOptions) -> Completion:
-            return await retries(
-                self._send_once,
-                messages,
-                call.reply_schema,
-                options,
-                usage,
-                max_tokens,
-                seed,
-                longer_than,
+            request = JudgeRequest(
+                messages=messages,
+                schema=call.reply_schema,
+                options=options,
+                seed=settings.seed + call.replicate,
+                tokens=tokens,
+                max_tokens=max_tokens,
+                longer_than=longer_than,
             )
+            completion, limit = await self._sender.send(request, usage)
+            if completion.finish == "length" and limit < max_tokens:
+                raise CutByBudget(limit)
+            return completion
 
         while True:
             try:
-                completion = await self.capabilities.call_with_supported_options(
+                return await self.capabilities.call_with_supported_options(
                     call.reply_schema, attempt
                 )
-                break
             except CutByBudget as cut:
                 longer_than = cut.tokens
-        self._unreachable = 0
-        return completion
 
-    async def _send_once(
-        self,
-        messages: Sequence[Message],
-        schema: Mapping[str, Any],
-        options: CallOptions,
-        usage: CallUsage,
-        max_tokens: int,
-        seed: int,
-        longer_than: int = 0,
-    ) -> Completion:
-        """Send messages once, within rate limits and budget."""
-        tokens = 0
-        if self._budget.limited or self._limiter.counts_tokens:
-            tokens = count_tokens(self._settings.model, messages, schema)
-        async with (
-            self._limiter.slots.slot() as cuts,
-            self._budget.spend(
-                lambda: self._history.claim(self._prices, schema, tokens, max_tokens, longer_than)
-            ) as spending,
-        ):
-            limit = reply_limit(self._prices, spending.granted, max_tokens)
-            await self._limiter.wait_to_start(tokens)
-            if self._refused is not None:
-                raise self._refused
-            usage.attempts += 1
-            started = time.monotonic()
-            spending.may_be_billed()  # also where it is cancelled
-            try:
-                completion = await self._client.call(
-                    messages, schema, options, max_tokens=limit, seed=seed
-                )
-            except CallFailure as failure:
-                if not failure.billed:
-                    spending.usd = 0.0
-                self._back_off(failure, cuts)
-                raise
-            except JudgeRefused as refusal:
-                spending.usd = 0.0
-                self._refused = refusal
-                raise
-            self._is_callable = True
-            self.served_by = completion.served_by
-            price = self._prices.charged(completion.usage)
-            usage.add(completion.tokens_in, completion.tokens_out, price)
-            if price is not None:
-                spending.usd = price
-            self._history.record(schema, tokens, completion.tokens_in, completion.tokens_out)
-        self._limiter.slots.record_success()
-        self._limiter.record_reply(completion.tokens_out, time.monotonic() - started)
-        if completion.finish == "length" and limit < max_tokens:
-            raise CutByBudget(limit)
-        return completion
-
-    def _is_worth_another(self, failure: BaseException, attempts: int) -> bool:
-        """Return whether another attempt may succeed."""
-        if not isinstance(failure, TransientFailure):
-            return False
-        if self._is_callable:
-            return True
-        return not failure.unreachable and not (failure.garbled and attempts > 1)
-
-    def _back_off(self, failure: CallFailure, cuts: int) -> None:
-        """Reduce the concurrency after a rate limit; give up if the server's wait is too long."""
-        if not isinstance(failure, TransientFailure):
-            return
-        requested = failure.retry_after
-        if requested is not None and requested > self._settings.patience_s:
-            raise CallFailure(f"{failure}: the server asks to wait for {requested:.0f} s") from None
-        if failure.busy:
-            self._limiter.slots.slow_down(cuts, requested)
+    def _describe(self, failure: CallFailure) -> str:
+        """Return the reason of a failure, and how long the server asks to wait if that is why."""
+        if isinstance(failure, TransientFailure) and self._sender.is_too_long(failure):
+            return f"{failure}: the server asks to wait for {failure.retry_after:.0f} s"
+        return str(failure)
 
     def _check_first(self, failure: CallFailure) -> None:
         """Decide what a failure means while no call has had an answer.
@@ -275,23 +218,13 @@ class LlmAsker:
             raise JudgeUnreachable(f"the judge {where} does not answer: {failure}") from None
         if not isinstance(failure, BadAnswer) or self._unreadable not in ("", str(failure)):
             # The server is busy, or this call does not suit it: the others may be answered.
-            self._is_callable = True
+            self._kind.is_callable = True
         elif self._unreadable:
             # This call is stored, since it may be billed; the next one ends the run.
-            self._refused = JudgeRefused(
-                f"the judge {where} gives no answer that can be read: {failure}"
+            self._sender.refuse(
+                JudgeRefused(f"the judge {where} gives no answer that can be read: {failure}")
             )
         self._unreadable = str(failure)
-
-    def _count_unreachable(self, failure: CallFailure) -> None:
-        if not (isinstance(failure, TransientFailure) and failure.unreachable):
-            return
-        self._unreachable += 1
-        if self._unreachable > self._settings.concurrency:
-            raise JudgeUnreachable(
-                f"the judge {self._settings.where} is unreachable: {failure}; its replies are "
-                "stored, run again to continue"
-            )
 
 
 _MAX_SHOWN = 40_000

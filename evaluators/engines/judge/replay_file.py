@@ -14,7 +14,8 @@ import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calls.call import Call, CallStatus
-from evaluators.engines.judge.asker import CallUsage, parse_judgment
+from calls.usage import CallUsage
+from evaluators.engines.judge.asker import parse_judgment
 from evaluators.engines.judge.errors import BadRecording
 from evaluators.engines.judge.settings import recorded_address
 
@@ -79,11 +80,11 @@ class RecordedAsker:
                 f"{self._file.name} holds no reply for {origin.evaluator} on question "
                 f"{origin.question_id!r} of {origin.system!r}, step {recorded_address(origin)[-1]}"
             )
-            return usage.judgment(call, CallStatus.JUDGE_ERROR, error=missing)
+            return usage.outcome(call, CallStatus.JUDGE_ERROR, error=missing)
         if found.text is None or found.status == CallStatus.JUDGE_ERROR:
             status = CallStatus(found.status or CallStatus.JUDGE_ERROR)
             error = found.error or f"line {found.line} of {self._file.name} holds no reply"
-            return usage.judgment(call, status, error=error)
+            return usage.outcome(call, status, error=error)
         return parse_judgment(usage, call, found.text, parser, found.error)
 
     def _find(self, call: Call, origin: Origin) -> _Reply | None:

@@ -72,6 +72,22 @@ def locate(name: str, home: Path) -> Weights:
     return Weights(name, snapshot, f"{repository}@{commit}", repository, revision)
 
 
+def name_identity(name: str, home: Path) -> str:
+    """Return the identity of a model's files if they are a folder or a distribution, or its name.
+
+    The commit of a name on the hub is unknown until it is downloaded.
+
+    Args:
+        name: The configured name; see `locate`.
+        home: The folder of the configuration file.
+    """
+    try:
+        found = locate(name, home)
+    except Unavailable:
+        return name
+    return name if found.repository is not None else found.identity
+
+
 def read_config(folder: Path) -> dict[str, Any]:
     """Read the `config.json` of a model (of the first module, in sentence-transformers folders).
 

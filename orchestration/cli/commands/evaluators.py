@@ -103,7 +103,8 @@ def _find(pages: Sequence[Page], name: str) -> Page:
     for page in pages:
         if page["name"] == name:
             return page
-    from evaluators.errors import UnknownEvaluator, did_you_mean
+    from evaluators.errors import UnknownEvaluator
+    from records.similar_names import did_you_mean
 
     names = [page[kind] for kind in ("name", "family") for page in pages]
     raise UnknownEvaluator(f"unknown evaluator {name!r}{did_you_mean(name, names)}")

@@ -296,7 +296,7 @@ def parse_kinds(given: str, known: Iterable[K]) -> tuple[K, ...]:
     Raises:
         UsageError: There is no such kind, or none is given; suggests a similar name.
     """
-    from evaluators.errors import did_you_mean
+    from records.similar_names import did_you_mean
 
     kinds = {str(kind): kind for kind in known}
     names = tuple(dict.fromkeys(name.strip() for name in given.split(",") if name.strip()))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from calls.prices import Prices
 from evaluators.catalog import build
 from evaluators.engines.echo_logprobs import Echo
 from evaluators.engines.models import ModelSettings, build_models
@@ -15,12 +16,15 @@ from evaluators.errors import Unavailable
 from evaluators.flows.requests import Likelihood
 from evaluators.outcome import JudgeError, NotApplicable, Undefined
 from tests.evaluators.engines.echo_server import FAULTS, EchoServer, logprobs, tokens
+from tests.support.ledgers import FolderLedger
 from tests.support.scripted_models import only
 
 ROW = {"answer": "The capital of France."}
 
 
-def remote(server: EchoServer, store: Path | None = None) -> Any:
+def remote(
+    server: EchoServer, store: Path | None = None, ledger: FolderLedger | None = None
+) -> Any:
     choices = ModelSettings(
         names={"language_model": "litellm:text-completion-openai/tiny"},
         home=Path(),
@@ -28,7 +32,8 @@ def remote(server: EchoServer, store: Path | None = None) -> Any:
         api_base=server.address,
         api_key="sk-hidden-key",
     )
-    return build_models(choices)[0]["language_model"]
+    model: Any = build_models(choices)[0]["language_model"]
+    return model.with_ledger(FolderLedger() if ledger is None else ledger)
 
 
 def test_given_texts_are_scored() -> None:
@@ -48,6 +53,43 @@ def test_an_evaluator_works_with_it(tmp_path: Path) -> None:
     assert found.status == "scored"
     assert again.value == pytest.approx(found.value, rel=1e-6)
     assert len(asked) == 1
+
+
+def test_every_call_is_in_the_ledger_and_paid_for_once(tmp_path: Path) -> None:
+    texts = [Likelihood("The capital ", "of France."), Likelihood("The capital of ", "France.")]
+    ledger = FolderLedger(tmp_path)
+    with EchoServer() as server:
+        first = remote(server, ledger=ledger)
+        assert first.unavailable_reason() is None
+        scored = first.answer(texts)
+        sent = list(server.prompts)
+        later = remote(server, ledger=FolderLedger(tmp_path, "later"))
+        assert later.unavailable_reason() is None
+        assert later.answer(texts) == scored
+        assert server.prompts == sent
+    # Two of the probe; both requests are the same text.
+    assert len(sent) == len(ledger.kept) == 3
+    assert {each.call.model for each in ledger.kept} == {"litellm:text-completion-openai/tiny"}
+    assert {(each.attempts, each.tokens_in, each.tokens_out) for each in ledger.kept} == {(1, 1, 1)}
+    assert "sk-hidden-key" not in repr(ledger.kept)
+
+
+def test_a_price_of_litellm_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = FolderLedger()
+    with EchoServer() as server:
+        listed = Prices("m", 0.5, 0.25, own=True)
+        monkeypatch.setattr(Prices, "listed", lambda _: listed)
+        remote(server, ledger=ledger).answer([Likelihood("", "a b")])
+    assert [each.cost_usd for each in ledger.kept] == [0.75] * 3
+    assert ledger.spent_usd() == pytest.approx(2.25)
+
+
+def test_a_server_that_was_mended_is_found_out() -> None:
+    ledger = FolderLedger()
+    with EchoServer("indifferent to order") as server:
+        assert remote(server, ledger=ledger).unavailable_reason() is not None
+        server.fault = None
+        assert remote(server, ledger=ledger).unavailable_reason() is None
 
 
 @pytest.mark.parametrize("fault", FAULTS)

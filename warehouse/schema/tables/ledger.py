@@ -6,7 +6,7 @@ from warehouse.schema.table import Column, Group, Table, required, shared
 
 JUDGMENTS = Table(
     name="judgments",
-    one_row="One row is one call of a judge model, or of a system under test, and its outcome.",
+    one_row="One row is one paid call, of a judge or of a system under test say, and its outcome.",
     key=("digest",),
     columns=(
         required(
@@ -16,7 +16,10 @@ JUDGMENTS = Table(
             "are not repeated.",
         ),
         required(
-            "model", "VARCHAR", "The judge model, as LiteLLM names it, or `system:` and a system."
+            "model",
+            "VARCHAR",
+            "The judge model, as LiteLLM names it, or `system:` and a system, or `litellm:` and a "
+            "remote language model.",
         ),
         Column("parameters", "JSON", "The sampling parameters, or the version of the system."),
         required("messages", "JSON", "The messages that were sent."),

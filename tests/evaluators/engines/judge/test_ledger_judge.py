@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from calls.call import CallStatus
-from evaluators.engines.judge.asker import CallUsage, parse_judgment
+from calls.usage import CallUsage
+from evaluators.engines.judge.asker import parse_judgment
 from evaluators.engines.judge.errors import JudgeUnreachable
 from evaluators.engines.judge.ledger_judge import NOT_ASKED, LedgerJudge, ReplayJudge
 from evaluators.engines.judge.settings import JudgeSettings
@@ -64,7 +65,7 @@ class Scripted:
         while not self.go.is_set():  # noqa: ASYNC110 - set by another thread
             await asyncio.sleep(0.001)
         if self.error is not None:
-            return CallUsage(attempts=2).judgment(call, Status.JUDGE_ERROR, error=self.error)
+            return CallUsage(attempts=2).outcome(call, Status.JUDGE_ERROR, error=self.error)
         return parse_judgment(CallUsage(attempts=1), call, self.text, parser)
 
 

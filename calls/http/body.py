@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ssl
+import time
 import zlib
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     import httpx
 
@@ -28,11 +29,23 @@ class UnusableBody(Exception):  # noqa: N818 - callers raise errors of their own
     """A body is too large, or compressed in a way that was not requested."""
 
 
+class Arrival(NamedTuple):
+    """When a part of a body arrived.
+
+    Attributes:
+        size: The bytes of the body until then.
+        time: The time by the monotonic clock, in seconds.
+    """
+
+    size: int
+    time: float
+
+
 async def read_body(
     response: httpx.Response,
     max_bytes: int,
     limit_key: str,
-    arrived: Callable[[int], None] | None = None,
+    arrivals: list[Arrival] | None = None,
 ) -> bytes:
     """Read and decompress a body; never hold more than the limit.
 
@@ -42,7 +55,7 @@ async def read_body(
         response: The answer, as a stream.
         max_bytes: The limit for successful answers; those to failed requests are cut.
         limit_key: The configuration key of the limit, for the message.
-        arrived: Called with the size of the body whenever a part of it has arrived.
+        arrivals: Filled with when the parts of the body arrived.
 
     Raises:
         UnusableBody: The body of a successful answer is larger, or compressed in another way.
@@ -55,16 +68,22 @@ async def read_body(
             raise UnusableBody(f"compressed as {encoding[:40]!r}, which was not asked for")
         return b""
     body = bytearray()
+    if arrivals is not None:
+        arrivals.clear()  # those of a response before a redirect
     async for piece in _pieces(response, limit, is_plain=encoding in {"", "identity"}):
         body += piece
-        if arrived is not None:
-            arrived(len(body))
+        if arrivals is not None:
+            arrivals.append(Arrival(len(body), time.monotonic()))
         if len(body) > limit:
             break
     if len(body) > limit and response.is_success:
-        size = f"{max_bytes / MEGABYTE:g} MB"
-        raise UnusableBody(f"larger than {size}, the limit of {limit_key}")
+        raise UnusableBody(describe_excess(max_bytes, limit_key))
     return bytes(body[:limit])
+
+
+def describe_excess(max_bytes: int, limit_key: str) -> str:
+    """Return what is wrong with an answer that is larger than the limit."""
+    return f"larger than {max_bytes / MEGABYTE:g} MB, the limit of {limit_key}"
 
 
 def origin_of(url: httpx.URL) -> str:
@@ -72,22 +91,28 @@ def origin_of(url: httpx.URL) -> str:
     return str(url.copy_with(userinfo=b"", path="/", query=None, fragment=None)).rstrip("/")
 
 
-def untrusted_certificate(error: BaseException) -> str | None:
-    """Return why a certificate is not trusted; None if the exception has another cause."""
+def tls_fault(error: BaseException, origin: str, address_key: str) -> str | None:
+    """Return what is wrong with TLS, and what to set; None if an exception has another cause.
+
+    Args:
+        error: The exception.
+        origin: What messages call the origin of the request.
+        address_key: The configuration key of the address.
+    """
     for each in chain(error):
         # aiohttp's own subclasses of these exceptions lack the attributes.
         untrusted = getattr(each, "verify_message", None)
         if untrusted is not None:
-            return str(untrusted)
+            return (
+                f"the certificate of {origin} is not valid: {untrusted}; if an authority of your "
+                "own issued it, set SSL_CERT_FILE"
+            )
+        if isinstance(each, ssl.SSLError) and getattr(each, "reason", None) in _PLAIN_HTTP:
+            return (
+                f"the server answers https with plain http: set {address_key} to http://..., or "
+                "enable TLS at the server"
+            )
     return None
-
-
-def is_plain_http(error: BaseException) -> bool:
-    """Return whether an exception means that a server answers https with plain http."""
-    return any(
-        isinstance(each, ssl.SSLError) and getattr(each, "reason", None) in _PLAIN_HTTP
-        for each in chain(error)
-    )
 
 
 def parse_retry_after(given: str | None) -> float | None:

@@ -1,8 +1,7 @@
-"""HTTP answers to judge calls: how large they may be, and where they may redirect to.
+"""The transport of LiteLLM's clients: answers to checked calls are limited and make sense.
 
-LiteLLM calls providers through httpx clients that it makes itself, on a transport of aiohttp or,
-where that is disabled, of httpx. It has no limit for an answer, and follows redirects with the
-request. So the transports themselves check every answer to a call within `check_answers`.
+LiteLLM makes its clients itself, and no argument passes one to all providers. It has no limit for
+an answer, and follows redirects with the request. So the one factory of its transports is replaced.
 """
 
 from __future__ import annotations
@@ -14,33 +13,23 @@ import zlib
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import wraps
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
+from calls.completion import check_token_count
 from calls.errors import BadAnswer, TransientFailure, WrongAddress
-from calls.http_body import (
-    MEGABYTE,
-    UnusableBody,
-    is_plain_http,
-    origin_of,
-    read_body,
-    untrusted_certificate,
-)
+from calls.http.body import MEGABYTE, UnusableBody, describe_excess, origin_of, tls_fault
+from calls.http.exchange import ExchangeLimits, RedirectRefused, exchange
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
     import httpx
 
-_ABOUT_BODY = frozenset({"content-encoding", "content-length", "transfer-encoding"})
-
 _HTTPS_EXPECTED = (b"https port", b"https server", b"requires tls")
 """What nginx, Go and Tomcat reply to plain http at a port for https, in lower case."""
 
 _TOKEN_COUNTS = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
-_MOST_TOKENS = 100_000_000
-"""Ten times the largest context window of today."""
 
 
 @dataclass(slots=True)
@@ -48,8 +37,7 @@ class AnswerCheck:
     """What the transport found in the answer to one call.
 
     Attributes:
-        max_bytes: The largest size of an answer, decompressed.
-        section: The configuration section of the model, for messages.
+        limits: The limits of the answer.
         streamed: Whether events are handed over as they arrive.
         events: The events that were handed over; None if the answer was none.
         sent_at: When the last request was sent, by the monotonic clock; None if none was.
@@ -58,8 +46,7 @@ class AnswerCheck:
             raises another exception in its place.
     """
 
-    max_bytes: int
-    section: str
+    limits: ExchangeLimits
     streamed: bool = False
     events: bytearray | None = None
     sent_at: float | None = None
@@ -69,11 +56,13 @@ class AnswerCheck:
     @property
     def use_https(self) -> str:
         """What to do where a server expects https."""
-        return f"set {self.section}.api_base to https://..."
+        return f"set {self.limits.address_key} to https://..."
 
 
-_TRANSPORTS: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakSet[Any]] = WeakKeyDictionary()
-"""The transports that sent a checked request, by event loop."""
+_SENDERS: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncBaseTransport] = (
+    WeakKeyDictionary()
+)
+"""What sends the requests of each event loop, whichever client they come from."""
 
 _CHECK: ContextVar[AnswerCheck | None] = ContextVar("answer_check", default=None)
 
@@ -81,7 +70,12 @@ _CHECK: ContextVar[AnswerCheck | None] = ContextVar("answer_check", default=None
 @contextmanager
 def check_answers(max_mb: float, section: str, *, streamed: bool = False) -> Iterator[AnswerCheck]:
     """Check the answers to all requests that this task sends within the `with`."""
-    check = AnswerCheck(int(max_mb * MEGABYTE), section, streamed)
+    limits = ExchangeLimits(
+        max_bytes=int(max_mb * MEGABYTE),
+        size_key=f"{section}.max_reply_mb",
+        address_key=f"{section}.api_base",
+    )
+    check = AnswerCheck(limits, streamed)
     token = _CHECK.set(check)
     try:
         yield check
@@ -89,14 +83,24 @@ def check_answers(max_mb: float, section: str, *, streamed: bool = False) -> Ite
         _CHECK.reset(token)
 
 
-def install_checks() -> None:
-    """Let the transports that LiteLLM uses check answers; other users of httpx are not affected."""
-    import httpx
-    from litellm.llms.custom_httpx.aiohttp_transport import LiteLLMAiohttpTransport
+def install_transport() -> None:
+    """Let LiteLLM make its transports with checks; other users of httpx are not affected."""
+    from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
-    for transport in (LiteLLMAiohttpTransport, httpx.AsyncHTTPTransport):
-        checked: Any = _checked(transport.handle_async_request)
-        transport.handle_async_request = checked  # type: ignore[method-assign]
+    make = AsyncHTTPHandler.create_async_transport
+
+    def create_async_transport(
+        ssl_context: Any = None, ssl_verify: Any = None, shared_session: Any = None
+    ) -> httpx.AsyncBaseTransport:
+        def make_sender() -> httpx.AsyncBaseTransport:
+            made = make(ssl_context, ssl_verify, shared_session)
+            verify = ssl_context or (ssl_verify is not False)
+            return _without_aiohttp(verify) if made is None else made
+
+        return _checked_transport(make_sender)
+
+    replacement: Any = staticmethod(create_async_transport)
+    AsyncHTTPHandler.create_async_transport = replacement  # type: ignore[method-assign]
 
 
 async def close_connections() -> None:
@@ -104,53 +108,73 @@ async def close_connections() -> None:
 
     LiteLLM keeps a client for each event loop, also after its end, when it can no longer be closed.
     """
-    for transport in list(_TRANSPORTS.pop(asyncio.get_running_loop(), ())):
-        await transport.aclose()
+    sender = _SENDERS.pop(asyncio.get_running_loop(), None)
+    if sender is not None:
+        await sender.aclose()
 
 
-def is_token_count(count: object) -> bool:
-    """Return whether a provider's number of tokens is one."""
-    if isinstance(count, bool) or not isinstance(count, int | float):
-        return False
-    return 0 <= count <= _MOST_TOKENS and count == int(count)
+def _without_aiohttp(verify: Any) -> httpx.AsyncBaseTransport:
+    """Return a transport of httpx; unlike one, a client heeds the proxies of the environment."""
+    import httpx
+
+    unlimited = httpx.Limits(max_connections=None)
+    client = httpx.AsyncClient(verify=verify, timeout=None, limits=unlimited)  # noqa: S113
+
+    class ClientTransport(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            return await client.send(request, stream=True)  # with the time limits of the request
+
+        async def aclose(self) -> None:
+            await client.aclose()
+
+    return ClientTransport()
 
 
-def check_token_count(name: str, count: object) -> None:
-    """Raise `BadAnswer` if a provider's number of tokens is none; None is unknown."""
-    if count is not None and not is_token_count(count):
-        found = count if isinstance(count, int | float) else type(count).__name__
-        raise BadAnswer(f"usage.{name} is {found}, which is not a number of tokens")
+def _checked_transport(
+    make_sender: Callable[[], httpx.AsyncBaseTransport],
+) -> httpx.AsyncBaseTransport:
+    """Return a transport that checks the answers to calls within `check_answers`.
 
+    LiteLLM makes a client for each text completion, and uses some clients on several event loops.
+    So all clients share what sends on a loop, and none closes it.
+    """
+    import httpx
 
-def _checked(
-    send: Callable[[Any, httpx.Request], Awaitable[httpx.Response]],
-) -> Callable[[Any, httpx.Request], Awaitable[httpx.Response]]:
-    @wraps(send)
-    async def handle_async_request(transport: Any, request: httpx.Request) -> httpx.Response:
-        check = _CHECK.get()
-        if check is None:
-            return await send(transport, request)
-        check.failure, check.is_json, check.sent_at = None, False, time.monotonic()
-        _TRANSPORTS.setdefault(asyncio.get_running_loop(), WeakSet()).add(transport)
-        try:
-            return await _send_and_check(lambda: send(transport, request), request, check)
-        except Exception as error:
-            check.failure = _explain(error, request.url, check)
-            raise
+    class CheckedTransport(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            loop = asyncio.get_running_loop()
+            sender = _SENDERS.get(loop)
+            if sender is None:
+                sender = _SENDERS[loop] = make_sender()
+            check = _CHECK.get()
+            if check is None:
+                return await sender.handle_async_request(request)
+            check.failure, check.is_json, check.sent_at = None, False, time.monotonic()
+            try:
+                return await _send_and_check(sender.handle_async_request, request, check)
+            except Exception as error:
+                check.failure = _explain(error, request.url, check)
+                raise
 
-    return handle_async_request
+    return CheckedTransport()
 
 
 async def _send_and_check(
-    send: Callable[[], Awaitable[httpx.Response]], request: httpx.Request, check: AnswerCheck
+    send: Callable[[httpx.Request], Awaitable[httpx.Response]],
+    request: httpx.Request,
+    check: AnswerCheck,
 ) -> httpx.Response:
     import httpx
 
     # Other formats could not be decompressed piece by piece.
     request.headers["accept-encoding"] = "identity" if check.streamed else "gzip"
-    response = await send()
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if check.streamed and response.is_success and kind == "text/event-stream":
+
+    def is_stream(response: httpx.Response) -> bool:
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return check.streamed and response.is_success and kind == "text/event-stream"
+
+    response, body = await exchange(send, request, check.limits, is_handed_over=is_stream)
+    if body is None:
         check.events = events = bytearray()
         return httpx.Response(
             response.status_code,
@@ -158,22 +182,11 @@ async def _send_and_check(
             stream=_checked_stream(response, request.url, check, events),
             request=request,
         )
-    try:
-        if response.has_redirect_location:
-            _check_redirect(request.url, response.headers["location"], check)
-        body = await read_body(response, check.max_bytes, f"{check.section}.max_reply_mb")
-    except UnusableBody as error:
-        raise BadAnswer(str(error)) from None
-    finally:
-        await response.aclose()
     if response.is_success:
         check.is_json = _check_body(body)
     elif request.url.scheme == "http" and any(sign in body.lower() for sign in _HTTPS_EXPECTED):
         raise WrongAddress(f"the server expects https: {check.use_https}")
-    headers = [item for item in response.headers.multi_items() if item[0] not in _ABOUT_BODY]
-    return httpx.Response(
-        response.status_code, headers=headers, stream=httpx.ByteStream(body), request=request
-    )
+    return response
 
 
 def _checked_stream(
@@ -204,25 +217,9 @@ async def _limited(
         raise BadAnswer("a compressed stream, which was not asked for")
     async for chunk in response.aiter_raw():
         events += chunk
-        if len(events) > check.max_bytes:
-            limit = f"the limit of {check.section}.max_reply_mb"
-            raise BadAnswer(f"larger than {check.max_bytes / MEGABYTE:g} MB, {limit}")
+        if len(events) > check.limits.max_bytes:
+            raise BadAnswer(describe_excess(check.limits.max_bytes, check.limits.size_key))
         yield chunk
-
-
-def _check_redirect(url: httpx.URL, location: str, check: AnswerCheck) -> None:
-    """Raise if a redirect leaves the origin: another server must not get the request."""
-    import httpx
-
-    try:
-        target = url.join(location)
-    except httpx.InvalidURL:
-        raise WrongAddress("the server redirects to an invalid URL") from None
-    if origin_of(target) != origin_of(url):
-        raise WrongAddress(
-            f"the server redirects to another origin, {origin_of(target)}, which gets nothing; if "
-            f"that is the right address, set {check.section}.api_base to it"
-        )
 
 
 def _check_body(body: bytes) -> bool:
@@ -255,17 +252,13 @@ def _explain(error: Exception, url: httpx.URL, check: AnswerCheck) -> Exception:
     """Return the failure of the call that an exception means here, or else the exception."""
     if isinstance(error, zlib.error):
         return TransientFailure("transport: the answer is damaged", garbled=True, billed=True)
-    untrusted = untrusted_certificate(error)
-    if untrusted is not None:
-        return WrongAddress(
-            f"the certificate of {origin_of(url)} is not valid: {untrusted}; if an authority of "
-            "your own issued it, set SSL_CERT_FILE"
-        )
-    if is_plain_http(error):
-        return WrongAddress(
-            f"the server answers https with plain http: set {check.section}.api_base to "
-            "http://..., or enable TLS at the server"
-        )
+    if isinstance(error, UnusableBody):
+        return BadAnswer(str(error))
+    if isinstance(error, RedirectRefused):
+        return WrongAddress(str(error))
+    fault = tls_fault(error, origin_of(url), check.limits.address_key)
+    if fault is not None:
+        return WrongAddress(fault)
     if url.scheme == "http" and type(error.__cause__).__name__ == "ServerDisconnectedError":
         return TransientFailure(
             "transport: the server closed the connection without an answer; if it expects https, "

@@ -148,7 +148,7 @@ class ChangedPredictionLoad(PredictionLoad):
                 part = self.folder / f"changed-{len(lines)}.jsonl"
                 if not whole:
                     _copy_range(path, *changed_range(known[system], pieces[system]), part)
-                lines.append(scan_predictions(connection, path if whole else part, system))
+                lines.append(scan_predictions(path if whole else part, system))
                 changed.append((system, whole))
         self.lines, self.changed = lines, changed
         self.result = ReadResult(systems=dict.fromkeys(pieces))

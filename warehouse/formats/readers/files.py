@@ -173,14 +173,18 @@ def _decompressed(raw: BinaryIO, ending: str) -> BinaryIO:
     return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
 
 
-def pieces(path: Path) -> Iterator[bytes]:
-    """Yield the contents of a file in pieces of about a MiB that consist of whole lines.
+def pieces(path: Path, length: int = CHUNK_BYTES) -> Iterator[bytes]:
+    """Yield the contents of a file in pieces that consist of whole lines.
+
+    Args:
+        path: The file.
+        length: The bytes of a piece, to which the rest of the last line is added.
 
     Raises:
         InputError: The file cannot be read, or a line is too long.
     """
     with opened(path) as file:
-        while piece := file.read(CHUNK_BYTES):
+        while piece := file.read(length):
             piece += file.readline(LONGEST_ROW + 1)
             if len(piece) > LONGEST_ROW and max(map(len, piece.split(b"\n"))) > LONGEST_ROW:
                 raise InputError([Problem(path, None, too_long("a line"))])

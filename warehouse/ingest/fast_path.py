@@ -32,7 +32,7 @@ from warehouse.ingest.ranking_sql import retrieved_type
 from warehouse.ingest.rows_sql import PREDICTION_FIELDS, QUESTION_FIELDS, JsonLines
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
     from records.decoder import Members
@@ -57,7 +57,7 @@ class _Scanned:
     """What is known of a file after it has been decoded.
 
     Attributes:
-        values: By field that was asked for, the values that occur, or their types.
+        values: By field that was watched, what its values are.
         max_line_bytes: An upper bound on the length of a line.
     """
 
@@ -72,7 +72,7 @@ def scan_questions(path: Path) -> JsonLines:
         NotFastPath: The file needs row-by-row validation.
     """
     decoder = Decoder(Question, _QUESTIONS, instead=_instead(QUESTION_ALIASES))
-    found = _scan(path, decoder, types=("expected_answer", "correct_choice"))
+    found = _scan(path, decoder, {"expected_answer": type, "correct_choice": type})
     fields = _given(QUESTION_FIELDS, decoder.row)
     if {"gold_relevance", "gold_doc_ids"} <= fields.keys():
         raise NotFastPath("gold_doc_ids and gold_relevance are both given")
@@ -105,7 +105,7 @@ def scan_predictions(path: Path, system: str | None) -> JsonLines:
     decoder = Decoder(
         Prediction, items={"retrieved": Retrieved}, instead=_instead(PREDICTION_ALIASES)
     )
-    found = _scan(path, decoder, values=("system",))
+    found = _scan(path, decoder, {"system": lambda name: name})
     fields = _given(PREDICTION_FIELDS, decoder.row)
     if {"choice_logprobs", "choice_probs"} <= fields.keys():
         raise NotFastPath("choice_logprobs and choice_probs are both given")
@@ -129,20 +129,17 @@ def scan_predictions(path: Path, system: str | None) -> JsonLines:
     )
 
 
-def _scan(
-    path: Path, decoder: Decoder, *, types: Sequence[str] = (), values: Sequence[str] = ()
-) -> _Scanned:
+def _scan(path: Path, decoder: Decoder, watched: Mapping[str, Callable[[Any], Any]]) -> _Scanned:
     """Decode all rows of a file.
 
     Args:
         path: The file.
         decoder: Learns which members the rows have.
-        types: The fields of which it returns the types of values.
-        values: The fields of which it returns the values.
+        watched: What to return of the values of fields.
     """
     if kind(path) not in {".jsonl", ".ndjson"}:
         raise NotFastPath("not JSON Lines")
-    found: dict[str, set[Any]] = {name: set() for name in (*types, *values)}
+    found: dict[str, set[Any]] = {name: set() for name in watched}
     longest = 0
     count = 0
     try:
@@ -150,9 +147,8 @@ def _scan(
             longest = max(longest, len(lines))
             for row in decoder.rows(lines):
                 count += 1
-                for name, seen in found.items():
-                    value = getattr(row, name, None)
-                    seen.add(type(value) if types else value)
+                for name, watch in watched.items():
+                    found[name].add(watch(getattr(row, name, None)))
                 for text, depth in decoder.nested(row) if decoder.has_nested else ():
                     # In as many lists as in the row, since the depth is limited.
                     decode("[" * depth + text.decode() + "]" * depth)

@@ -40,6 +40,7 @@ QUESTION: dict[str, Any] = {
     "turn": 2,
     "tags": {"kind": "x", "n": 1, "b": True, "none": None},
     "source": "s",
+    "it's; (a, b) --": 1,
     "usage": {"by": [1, {"deep": None}]},
 }
 PREDICTION: dict[str, Any] = {
@@ -48,13 +49,14 @@ PREDICTION: dict[str, Any] = {
     "answer": 'é "\\ \n',
     "retrieved": [
         {"doc_id": "a", "rank": 1, "score": -0.5e-3, "title": "t", "more": {"page": 1}},
-        {"doc_id": 7, "rank": 2, "score": 2, "more": [1]},
+        {"doc_id": 7, "rank": 2, "score": 2, "more": [1], "it's; (a, b) --": 1},
     ],
     "cited_sentence_ids": ["S1", 2],
     "choice_probs": [0.5, None, 1.0001],
     "latency_s": 1.5,
     "tokens_in": 3,
     "model": None,
+    "it's; (a, b) --": 1,
     "usage": {"by": [1, {"deep": None}]},
 }
 ROWS: dict[Kind, dict[str, Any]] = {"questions": QUESTION, "predictions": PREDICTION}

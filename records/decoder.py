@@ -52,9 +52,9 @@ class Members:
     others: dict[str, bool] = field(default_factory=dict)
 
     @property
-    def has_nested(self) -> bool:
-        """Whether an unknown member had a list or an object."""
-        return True in self.others.values()
+    def nested(self) -> list[str]:
+        """The attributes of structs with lists or objects that are values of unknown members."""
+        return [_attribute(at) for at, is_nested in enumerate(self.others.values()) if is_nested]
 
     def add(self, members: Mapping[str, Any]) -> bool:
         """Add the members of an object; return whether there was anything new."""
@@ -90,13 +90,6 @@ class Members:
         except ValueError as error:
             raise NotDecoded(str(error)) from error
 
-    def nested(self, members: Any) -> Iterator[bytes]:
-        """Yield the values of unknown members with lists or objects, as JSON."""
-        for at, is_nested in enumerate(self.others.values()):
-            value = getattr(members, _attribute(at)) if is_nested else None
-            if value is not None:
-                yield bytes(value)
-
 
 def _attribute(number: int) -> str:
     return f"other_{number}"
@@ -119,7 +112,8 @@ class Decoder:
     Attributes:
         row: The members of rows.
         items: By field, the members of the objects in its list.
-        has_nested: Whether an unknown member had a list or an object.
+        nested: By field (null: the row itself), the attributes with lists or objects that are
+            values of unknown members.
     """
 
     def __init__(
@@ -143,7 +137,7 @@ class Decoder:
         """
         self.row = Members(record)
         self.items = {name: Members(each) for name, each in items.items()}
-        self.has_nested = False
+        self.nested: dict[str | None, list[str]] = {}
         self._annotations = annotations
         self._instead = instead
         self._decode: dict[str | None, Callable[[bytes], Any]] = {}
@@ -165,17 +159,19 @@ class Decoder:
                 row = self._learn(line, pattern)
             yield row
 
-    def nested(self, row: Any) -> Iterator[tuple[bytes, int]]:
+    def nested_values(self, row: Any) -> Iterator[tuple[bytes, int]]:
         """Yield lists and objects that are values of a row's unknown members, as JSON, unchecked.
 
         Yields:
             The JSON, and how many lists and objects it is in.
         """
-        yield from ((each, 1) for each in self.row.nested(row))
-        for name, members in self.items.items():
-            if members.has_nested:
-                for item in getattr(row, name) or ():
-                    yield from ((each, 3) for each in members.nested(item))
+        for name, attributes in self.nested.items():
+            depth = 1 if name is None else 3
+            for members in (row,) if name is None else getattr(row, name) or ():
+                for attribute in attributes:
+                    value = getattr(members, attribute)
+                    if value is not None:
+                        yield bytes(value), depth
 
     def _learn(self, line: bytes, pattern: str | None) -> Any:
         """Learn the members of a row that the decoder refuses, and return the row.
@@ -198,7 +194,8 @@ class Decoder:
             if not isinstance(row, dict) or not self._add(row):
                 raise NotDecoded(reason)
             self._decode.clear()
-            self.has_nested = any(each.has_nested for each in (self.row, *self.items.values()))
+            found = [(None, self.row), *self.items.items()]
+            self.nested = {name: each.nested for name, each in found if each.nested}
 
     def _add(self, row: Mapping[str, Any]) -> bool:
         is_new = self.row.add(row)

@@ -43,13 +43,17 @@ class Members:
 
     Attributes:
         record: The record.
-        known: Its fields that have occurred.
+        known: Its fields that have occurred, and those that every record has.
         others: The other members, and whether one of their values was a list or an object.
     """
 
     record: type[Record]
     known: set[str] = field(default_factory=set)
     others: dict[str, bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Add the fields that every record has."""
+        self.known |= required(self.record)
 
     @property
     def nested(self) -> list[str]:
@@ -76,7 +80,7 @@ class Members:
         if len(self.others) > MAX_OTHERS:
             raise NotDecoded("there are too many unknown fields")
         members: list[Any] = []
-        for name in sorted(self.known | needed, key=needed.__contains__, reverse=True):
+        for name in sorted(self.known, key=needed.__contains__, reverse=True):
             type_ = types[name]
             is_needed = name in needed
             members.append((name, type_) if is_needed else (name, Union[type_, None], None))  # noqa: UP007

@@ -181,7 +181,7 @@ def _instead(aliases: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
 
 
 def _given(fields: Mapping[str, str], row: Members) -> dict[str, str]:
-    return {name: type_ for name, type_ in fields.items() if name in row.known | {"question_id"}}
+    return {name: type_ for name, type_ in fields.items() if name in row.known}
 
 
 def _extra_fields(members: Members) -> tuple[str, ...]:

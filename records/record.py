@@ -52,8 +52,8 @@ Name = Annotated[str, BeforeValidator(text_of_integer)]
 """Text that files often write as a whole number, such as a label."""
 
 CONTROL = r"[\x00-\x1f\x7f-\x9f" "\u2028\u2029]"
-"""A pattern, for Python, DuckDB and pydantic, of control characters and line separators. Ids and
-names contain none: they become labels of charts, lines of terminals and names of files."""
+"""A pattern, for Python and pydantic, of control characters and line separators. Ids and names
+contain none: they become labels of charts, lines of terminals and names of files."""
 
 PRINTABLE_PATTERN = f"^[^{CONTROL[1:]}*$"
 """A pattern of texts without control characters."""

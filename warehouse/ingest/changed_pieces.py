@@ -15,7 +15,8 @@ import duckdb
 import polars as pl
 import xxhash
 
-from warehouse.errors import InputError, Problem
+from warehouse.errors import InputError
+from warehouse.formats.readers.files import pieces as file_pieces
 from warehouse.formats.readers.limits import LONGEST_ROW
 from warehouse.ingest.fast_path import NotFastPath, scan_predictions
 from warehouse.ingest.load import replace_rows
@@ -109,14 +110,17 @@ class ChangedPredictionLoad(PredictionLoad):
         return written
 
     def _read_pieces(self) -> dict[str, list[Piece]] | None:
-        """Divide each file into pieces; null if they are small or of another kind."""
+        """Divide each file into pieces; null if they are small, or others than the fast path's."""
         files = {system: path for path, system in self.files.prediction_paths if system is not None}
         plain = all(path.suffix in {".jsonl", ".ndjson"} for path in files.values())
         if len(files) < len(self.files.prediction_paths) or not plain:
             return None
         if sum(path.stat().st_size for path in files.values()) < LARGE_BYTES:
             return None
-        return {system: read_pieces(path) for system, path in files.items()}
+        try:
+            return {system: read_pieces(path) for system, path in files.items()}
+        except InputError:
+            return None
 
     def _known_pieces(self, warehouse: Warehouse) -> dict[str, list[Piece]] | None:
         """Return the pieces of the stored predictions; null if there is no record of them."""
@@ -148,7 +152,7 @@ class ChangedPredictionLoad(PredictionLoad):
                 part = self.folder / f"changed-{len(lines)}.jsonl"
                 if not whole:
                     _copy_range(path, *changed_range(known[system], pieces[system]), part)
-                lines.append(scan_predictions(connection, path if whole else part, system))
+                lines.append(scan_predictions(path if whole else part, system))
                 changed.append((system, whole))
         self.lines, self.changed = lines, changed
         self.result = ReadResult(systems=dict.fromkeys(pieces))
@@ -171,17 +175,9 @@ def read_pieces(path: Path) -> list[Piece]:
     """Divide a file into pieces.
 
     Raises:
-        InputError: It cannot be read.
+        InputError: It cannot be read, or a line is too long.
     """
-    pieces = []
-    try:
-        with path.open("rb") as file:
-            while piece := file.read(PIECE_BYTES):
-                piece += file.readline(LONGEST_ROW)
-                pieces.append((len(piece), xxhash.xxh3_128_hexdigest(piece)))
-    except OSError as error:
-        raise InputError([Problem(path, None, f"cannot be read: {error.strerror}")]) from error
-    return pieces
+    return [(len(each), xxhash.xxh3_128_hexdigest(each)) for each in file_pieces(path, PIECE_BYTES)]
 
 
 def changed_range(before: Sequence[Piece], now: Sequence[Piece]) -> tuple[int, int]:

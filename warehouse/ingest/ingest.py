@@ -81,7 +81,7 @@ def ingest(
         if sum(_file_sizes(loads)) > SMALL_BYTES:
             limit = warehouse.memory_limit or default_memory_limit()
             warehouse = replace(warehouse, threads=warehouse.threads or thread_count(limit))
-        # Held open: to open an in-memory DuckDB takes longer than to scan a small file.
+        # Held open: to open an in-memory DuckDB takes longer than to read a small file with it.
         with connect_memory(warehouse.settings):
             for load in loads.values():
                 load.prepare(warehouse)

@@ -137,8 +137,7 @@ class Load(ABC):
             self.read_rows(warehouse)
             return
         try:
-            with connect_memory(warehouse.settings) as connection:
-                self.scan(connection)
+            self.scan()
         except NotFastPath:
             self.read_rows(warehouse)
 
@@ -158,7 +157,7 @@ class Load(ABC):
             self.read_rows(warehouse)
 
     @abstractmethod
-    def scan(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def scan(self) -> None:
         """Find out how DuckDB reads the files.
 
         Raises:
@@ -213,9 +212,9 @@ class QuestionLoad(Load):
             )
         Load.prepare(self, warehouse)
 
-    def scan(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def scan(self) -> None:
         """Find out how DuckDB reads the files of questions."""
-        self.questions = [scan_questions(connection, path) for path in self.files.question_paths]
+        self.questions = [scan_questions(path) for path in self.files.question_paths]
 
     def read_rows(self, warehouse: Warehouse) -> None:  # noqa: ARG002 - as every load
         """Read the questions row by row."""
@@ -277,9 +276,9 @@ class PredictionLoad(Load):
     lines: list[JsonLines] = field(default_factory=list)
     result: ReadResult = field(default_factory=ReadResult)
 
-    def scan(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def scan(self) -> None:
         """Find out how DuckDB reads the files of predictions."""
-        self.lines = [scan_predictions(connection, *file) for file in self.files.prediction_paths]
+        self.lines = [scan_predictions(*file) for file in self.files.prediction_paths]
         systems = {system: None for _, system in self.files.prediction_paths if system is not None}
         self.result = ReadResult(systems=systems)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from records.prediction import Retrieved
+from records.prediction import Prediction, Retrieved
 from records.shapes import duckdb_type, shape_of
 from warehouse.schema.quoting import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
 MEMBERS: Final = {
     name: duckdb_type(shape_of(each)) for name, each in Retrieved.annotations().items()
@@ -20,14 +20,18 @@ _ALWAYS: Final = frozenset({"doc_id", "rank", "score"})
 """The members that are always read, because they order and count the documents."""
 
 
-def retrieved_type(members: Collection[str] | None = None) -> str:
-    """Return the DuckDB type of `retrieved` with the members that occur (null: all)."""
-    listed = ", ".join(
-        f"{quoted(name)} {type_}"
+def retrieved_type(members: Collection[str] | None = None, others: Sequence[str] = ()) -> str:
+    """Return the DuckDB type of `retrieved` with the members that occur (null: all).
+
+    Nothing is done with the unknown `others`, but DuckDB then refuses those that occur twice.
+    """
+    known = {
+        name: type_
         for name, type_ in MEMBERS.items()
         if members is None or name in _ALWAYS or name in members
-    )
-    return f"STRUCT({listed})[]"
+    }
+    types = known | dict.fromkeys(others, "JSON")
+    return f"STRUCT({', '.join(f'{quoted(name)} {type_}' for name, type_ in types.items())})[]"
 
 
 def split_retrieved(source: str, type_: str) -> tuple[str, dict[str, str]]:
@@ -106,4 +110,10 @@ def _known(name: str) -> str:
     values = f"retrieved.{quoted(name)}"
     # An empty list says that nothing was retrieved.
     is_empty = f"len({values}) = 0 OR " if name == "doc_id" else ""
-    return f"CASE WHEN {is_empty}list_count({values}) > 0 THEN {values} END"
+    is_partial = f"list_count({values}) NOT IN (0, len({values}))"
+    refused = (
+        f"WHEN {is_partial} THEN error('some retrieved documents have no {name}') "
+        if name in Prediction.whole
+        else ""
+    )
+    return f"CASE {refused}WHEN {is_empty}list_count({values}) > 0 THEN {values} END"

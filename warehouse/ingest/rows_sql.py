@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 from records.columns import column_of
 from records.prediction import Prediction, Retrieved
 from records.question import Question
-from records.record import ROUNDING, SPACES
+from records.record import SPACES
 from warehouse.ingest.ranking_sql import retrieved_type, split_retrieved
 from warehouse.schema.quoting import literal, quoted, scan_literal
 from warehouse.schema.tables import table_named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from records.record import Record
@@ -46,9 +46,6 @@ DOCUMENT_FIELDS: Final = {
 }
 """The DuckDB type with which each field of a sentence is read."""
 
-RULE_BROKEN: Final = "a value is out of its bounds"
-"""DuckDB's error message for a row that breaks a rule."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonLines:
@@ -61,7 +58,6 @@ class JsonLines:
         max_line_bytes: An upper bound on the length of a line.
         origin: SQL expressions for columns that are not plain fields of the file.
         parameters: The parameters of these expressions.
-        rules: SQL conditions that each row must meet, with the columns that they read.
     """
 
     path: Path
@@ -70,7 +66,6 @@ class JsonLines:
     max_line_bytes: int = 16 * 1024 * 1024
     origin: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, object] = field(default_factory=dict)
-    rules: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def relation(self) -> str:
@@ -102,7 +97,7 @@ def select_questions(lines: JsonLines) -> str:
     elif answers is not None:
         columns["expected_answers"] = "expected_answer"
     if "gold_relevance" in given:
-        judged = "map_entries(gold_relevance)"
+        judged = _entries("gold_relevance")
         columns["gold_relevance"] = (
             f"list_transform({judged}, lambda e: {{'doc_id': e.key, 'grade': e.value}})"
         )
@@ -113,9 +108,14 @@ def select_questions(lines: JsonLines) -> str:
         )
     if given.get("correct_choice") == "VARCHAR":
         columns["correct_choice"] = "ascii(upper(correct_choice)) - ascii('A')"
+    if {"correct_choice", "choices"} <= given.keys():
+        place = columns["correct_choice"]
+        columns["correct_choice"] = (
+            f"CASE WHEN {place} >= len(choices) THEN error('no such choice') ELSE {place} END"
+        )
     if "tags" in given:
         columns["tags"] = (
-            "map_from_entries(list_filter(map_entries(tags), lambda e: e.value IS NOT NULL))"
+            f"map_from_entries(list_filter({_entries('tags')}, lambda e: e.value IS NOT NULL))"
         )
     if "conversation_id" in given:
         own = "cluster" if "cluster" in given else "NULL"
@@ -138,11 +138,7 @@ def select_predictions(lines: JsonLines) -> str:
         if texts is not None:
             columns["contexts"] = f"coalesce(contexts, {texts})" if "contexts" in given else texts
     if "choice_probs" in given:
-        outside = f"p < 0 OR p > {1 + ROUNDING}"
-        logs = (
-            f"list_transform(choice_probs, lambda p: CASE WHEN {outside} "
-            f"THEN error({literal(RULE_BROKEN)}) WHEN p > 0 THEN ln(p) END)"
-        )
+        logs = "list_transform(choice_probs, lambda p: CASE WHEN p > 0 THEN ln(p) END)"
         columns["choice_logprobs"] = (
             f"coalesce(choice_logprobs, {logs})" if "choice_logprobs" in given else logs
         )
@@ -157,6 +153,12 @@ def select_documents(lines: JsonLines) -> str:
 _RETRIEVED: Final = {
     name: each.column for name, each in Retrieved.declared().items() if each.column is not None
 }
+
+
+def _entries(name: str) -> str:
+    """Return the entries of a map; DuckDB reads maps in which a name occurs twice."""
+    is_repeated = f"list_unique(map_keys({name})) < cardinality({name})"
+    return f"CASE WHEN {is_repeated} THEN error('a name occurs twice') ELSE map_entries({name}) END"
 
 
 def _plain_columns(lines: JsonLines, table: str) -> dict[str, str]:
@@ -174,19 +176,7 @@ def _select(lines: JsonLines, columns: Mapping[str, str], source: str) -> str:
     if lines.extra_fields:
         columns["extra"] = _extra(lines.extra_fields)
     listed = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in columns.items())
-    rows = f"SELECT {listed} FROM {source}"  # noqa: S608
-    rules = [
-        f"coalesce({rule}, true)"
-        for rule, needed in lines.rules.items()
-        if columns.keys() >= set(needed)
-    ]
-    if not rules:
-        return rows
-    # Checked while the rows are inserted: a second pass takes a second for a million rows.
-    checked = (
-        f"CASE WHEN {' AND '.join(rules)} THEN question_id ELSE error({literal(RULE_BROKEN)}) END"
-    )
-    return f"SELECT * REPLACE ({checked} AS question_id) FROM ({rows})"  # noqa: S608
+    return f"SELECT {listed} FROM {source}"  # noqa: S608
 
 
 def _extra(names: tuple[str, ...]) -> str:

@@ -39,9 +39,9 @@ def read_whole(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     loads: list[str] = []
     original = PredictionLoad.scan
 
-    def scan(self: PredictionLoad, connection: Any) -> None:
+    def scan(self: PredictionLoad) -> None:
         loads.append(self.files.benchmark)
-        original(self, connection)
+        original(self)
 
     monkeypatch.setattr(PredictionLoad, "scan", scan)
     return loads

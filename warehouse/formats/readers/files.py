@@ -173,15 +173,22 @@ def _decompressed(raw: BinaryIO, ending: str) -> BinaryIO:
     return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
 
 
-def require_expandable(path: Path) -> None:
-    """Check that a compressed file is whole and expands to no more than is allowed.
+def pieces(path: Path, length: int = CHUNK_BYTES) -> Iterator[bytes]:
+    """Yield the contents of a file in pieces that consist of whole lines.
+
+    Args:
+        path: The file.
+        length: The bytes of a piece, to which the rest of the last line is added.
 
     Raises:
-        InputError: It is not, or it expands to more.
+        InputError: The file cannot be read, or a line is too long.
     """
     with opened(path) as file:
-        while file.read(CHUNK_BYTES):
-            pass
+        while piece := file.read(length):
+            piece += file.readline(LONGEST_ROW + 1)
+            if len(piece) > LONGEST_ROW and max(map(len, piece.split(b"\n"))) > LONGEST_ROW:
+                raise InputError([Problem(path, None, too_long("a line"))])
+            yield piece
 
 
 def lines(path: Path, *, keep_blank: Callable[[], bool] | None = None) -> Iterator[Line | Reject]:

@@ -52,7 +52,7 @@ class Arrow:
 
 SYSTEMS_MAY_IMPORT = frozenset(
     {
-        "evaluators.components.option_orders",
+        "evaluators.components.options.orders",
         "evaluators.engines.cache",
         "evaluators.engines.local.engine",
         "evaluators.engines.local.next_text",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, PrivateAttr
 
-from evaluators.components.option_orders import BOUNDED, ORDERS
+from evaluators.components.options.orders import BOUNDED, ORDERS
 from records.settings import ConfigModel, PathText
 from systems.client import SystemRefused
 from systems.tasks.option_letters import (

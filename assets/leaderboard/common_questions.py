@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from assets.leaderboard.score_matrix import ALL, BenchmarkScores
-from assets.leaderboard.system_pairs import aggregate_slices
 from evaluators import scoring
 from evaluators.kinds.pairwise import STRENGTH, PairwiseEvaluator, is_paired
 from evaluators.outcome import Unscored
@@ -35,7 +34,34 @@ SCHEMA = {
 }
 
 
-def every_question(rows: pl.DataFrame) -> pl.DataFrame:
+def add_common_means(
+    rows: pl.DataFrame,
+    source: Source,
+    benchmarks: Sequence[Benchmark],
+    questions: Mapping[str, QuestionIndex],
+) -> pl.DataFrame:
+    """Add the columns of `SCHEMA`: the means by which systems are ranked.
+
+    Args:
+        rows: benchmark, slice, system, evaluator, metric, n and mean, null for systems without a
+            mean.
+        source: The warehouse or its published copy.
+        benchmarks: The benchmarks.
+        questions: The clusters and slices of their questions, by benchmark.
+    """
+    partly_asked = {each.name: each for each in benchmarks if each.missing.may_skip}
+    if not partly_asked:
+        return add_own_means(rows)
+    parts = rows.partition_by("benchmark", as_dict=True, maintain_order=True)
+    return pl.concat(
+        CommonQuestions.load(source, partly_asked[name], questions[name]).add_means(part)
+        if name in partly_asked
+        else add_own_means(part)
+        for (name,), part in parts.items()
+    )
+
+
+def add_own_means(rows: pl.DataFrame) -> pl.DataFrame:
     """Add the columns of `SCHEMA` to rows of systems that were asked every question."""
     return rows.with_columns(n_not_asked=pl.lit(0, pl.Int64), n_common="n", common_mean="mean")
 
@@ -171,11 +197,11 @@ def _aggregate_systems(
 ) -> dict[str, float | None]:
     """Return a metric of systems that are compared with each other, on some questions."""
     common = {
-        key: rows.filter(np.isin(rows["question"].to_numpy(), questions))
-        for key, rows in samples.items()
-        if key[0] == slice_
+        str(system): rows.filter(np.isin(rows["question"].to_numpy(), questions))
+        for (own_slice, system), rows in samples.items()
+        if own_slice == slice_
     }
-    graded = aggregate_slices(evaluator, common)[slice_].graded
+    graded = scoring.aggregate_systems(evaluator, common).graded
     found = {system: each.scores[metric] for system, each in graded.items()}
     return {
         system: None if isinstance(score, Unscored) else score for system, score in found.items()

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 ALL = "all"
 """The slice of all questions."""
 
-_FEW_ROWS = 10_000
-
 _UNPACKED_ROWS = 200_000
 """The samples whose evidence is read at once."""
 
@@ -251,7 +249,7 @@ def load_score_matrices(
 
 def _build_matrices(evaluator: Evaluator, grades: pl.DataFrame) -> ScoreMatrices:
     """Build the matrices of rows that `score_values` selects."""
-    systems = _distinct_names(grades["system"])
+    systems = sorted(grades["system"].unique())
     column = number_names(grades["system"], systems)
     questions, row = np.unique(grades["question"].to_numpy(), return_inverse=True)
     cell = column * len(questions) + row
@@ -275,20 +273,10 @@ def _build_matrices(evaluator: Evaluator, grades: pl.DataFrame) -> ScoreMatrices
     return ScoreMatrices(systems, questions, values, failed)
 
 
-def _distinct_names(names: pl.Series) -> list[str]:
-    """Return the distinct names, sorted."""
-    distinct = set(names.to_list()) if len(names) <= _FEW_ROWS else names.unique()
-    return sorted(distinct)
-
-
 def number_names(names: pl.Series, known: Sequence[str]) -> Integers:
     """Return the position of each name among the known ones, which are distinct; -1 for others."""
-    if len(names) > _FEW_ROWS:
-        places = range(len(known))
-        return names.replace_strict(known, places, default=-1, return_dtype=pl.Int64).to_numpy()
-    # To plan a query takes longer than to look so few names up.
-    found = {name: at for at, name in enumerate(known)}
-    return np.array([found.get(name, -1) for name in names.to_list()], dtype=np.int64)
+    places = names.cast(pl.Enum(known), strict=False).to_physical()
+    return places.cast(pl.Int64).fill_null(-1).to_numpy()
 
 
 def list_matrix(lists: pl.Series, width: int) -> Floats:

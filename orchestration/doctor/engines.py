@@ -98,7 +98,7 @@ def _human_labels(project: Project) -> Diagnosis:
 
 
 def _recording(recording: Path) -> Diagnosis:
-    from evaluators.engines.judge.replay_file import RecordedAsker
+    from evaluators.engines.judge.recorded import RecordedAsker
 
     try:
         asyncio.run(RecordedAsker(recording).open())
@@ -108,7 +108,7 @@ def _recording(recording: Path) -> Diagnosis:
 
 
 def _judge_model(settings: JudgeSettings, project: Project) -> Iterator[Diagnosis]:
-    from evaluators.engines.judge.litellm_call import missing_key
+    from evaluators.engines.judge.keys import missing_key
 
     key = missing_key(settings)
     if key is not None and settings.optional:

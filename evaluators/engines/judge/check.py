@@ -14,7 +14,8 @@ from calls.call import CallStatus, Origin
 from calls.http_answers import close_connections
 from calls.litellm_model import litellm
 from evaluators.engines.judge.errors import BadJudgeSettings, JudgeUnreachable
-from evaluators.engines.judge.litellm_call import LitellmClient, missing_key
+from evaluators.engines.judge.keys import missing_key
+from evaluators.engines.judge.litellm_client import LitellmClient
 from evaluators.engines.judge.llm_asker import LlmAsker
 from evaluators.engines.judge.parse import InvalidReply, parse_reply
 from evaluators.engines.judge.settings import JudgeCallBuilder

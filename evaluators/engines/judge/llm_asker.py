@@ -12,10 +12,11 @@ from calls.errors import BadAnswer, CallFailure, ContentFiltered, TransientFailu
 from calls.prices import count_tokens
 from calls.rate_limit import RateLimiter
 from calls.retry import retrying
-from evaluators.engines.judge.asker import EMPTY, FILTERED, REFUSAL, TRUNCATED, CallUsage
 from evaluators.engines.judge.capabilities import Capabilities
 from evaluators.engines.judge.errors import BadJudgeSettings, JudgeRefused, JudgeUnreachable
-from evaluators.engines.judge.litellm_call import LitellmClient, missing_key
+from evaluators.engines.judge.judgment import EMPTY, FILTERED, REFUSAL, TRUNCATED, CallUsage
+from evaluators.engines.judge.keys import missing_key
+from evaluators.engines.judge.litellm_client import LitellmClient
 from evaluators.engines.judge.parse import InvalidReply
 from evaluators.engines.judge.prices import prices_of, require_price
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from calls.call import Call, Origin, Outcome
     from calls.completion import Completion, Message
     from calls.quota import Quota
-    from evaluators.engines.judge.asker import Parser
-    from evaluators.engines.judge.litellm_call import CallOptions
+    from evaluators.engines.judge.judgment import Parser
+    from evaluators.engines.judge.litellm_client import CallOptions
     from evaluators.engines.judge.settings import JudgeSettings
 
 _MAX_WAIT_S = 60.0

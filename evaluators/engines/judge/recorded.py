@@ -14,8 +14,8 @@ import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calls.call import Call, CallStatus
-from evaluators.engines.judge.asker import CallUsage, parse_judgment
 from evaluators.engines.judge.errors import BadRecording
+from evaluators.engines.judge.judgment import CallUsage, parse_judgment
 from evaluators.engines.judge.settings import recorded_address
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from calls.call import Origin, Outcome
-    from evaluators.engines.judge.asker import Parser
+    from evaluators.engines.judge.judgment import Parser
 
 _ADDRESS = frozenset({"evaluator", "question_id"})
 _LEDGER = frozenset({"messages", "reply_schema"})

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from assets.leaderboard.score_matrix import ALL, BenchmarkScores
+from assets.leaderboard.benchmark_scores import BenchmarkScores
+from assets.leaderboard.score_matrix import ALL
 from assets.leaderboard.slice_statistics import COMPARISONS_SCHEMA
 from assets.leaderboard.system_metrics import compute_system_metrics
 from assets.leaderboard.uncertainty import sample_metric_slices, system_metric_slices

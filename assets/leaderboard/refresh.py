@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from assets.fingerprints.digests import GATES, LEADERBOARD, leaderboard_fingerprint
+from assets.leaderboard.benchmark_scores import BenchmarkScores
 from assets.leaderboard.common_questions import add_common_means
 from assets.leaderboard.marks import add_marks, add_page_p, adjust_threshold_p
 from assets.leaderboard.metric_facts import mark_headline, metric_facts
 from assets.leaderboard.ranking import RANK_KEY, add_coverage, rank_systems, reconcile_ranks
-from assets.leaderboard.score_matrix import BenchmarkScores
 from assets.leaderboard.score_variance import variance_rows, with_repeats
 from assets.leaderboard.slices import add_shrunken_means
 from assets.leaderboard.system_metrics import compute_system_metrics
 from assets.leaderboard.uncertainty import measure_uncertainty
 from evaluators.statistics.arrays import DRAWS, SEED
 from warehouse.queries.benchmarks import split_benchmarks
-from warehouse.queries.leaderboard import aggregate_scores, partly_lost_scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -84,7 +83,7 @@ def compute_leaderboards(source: Source, benchmarks: Sequence[Benchmark]) -> Lea
     scores = BenchmarkScores(source, benchmarks)
     # The SQL aggregation and the matrix computations are independent of each other.
     with ThreadPoolExecutor(1) as executor:
-        sample_means = executor.submit(_read_sample_means, source, benchmarks)
+        sample_means = executor.submit(scores.sample_means)
         system = compute_system_metrics(scores, benchmarks)
         uncertainty, comparisons = measure_uncertainty(scores, system.pseudo)
     comparisons = add_page_p(comparisons, benchmarks)
@@ -94,9 +93,9 @@ def compute_leaderboards(source: Source, benchmarks: Sequence[Benchmark]) -> Lea
     )
     questions = {name: pseudo.questions for name, pseudo in system.pseudo.items()}
     rows = (
-        pl.concat([*sample_means.result(), system.means], how="diagonal")
+        pl.concat([sample_means.result(), system.means], how="diagonal")
         .pipe(add_coverage, facts)
-        .pipe(add_common_means, source, benchmarks, questions)
+        .pipe(add_common_means, scores, questions)
         .pipe(rank_systems)
         .join(uncertainty, on=[*RANK_KEY, "system"], how="left")
         .pipe(reconcile_ranks)
@@ -106,27 +105,8 @@ def compute_leaderboards(source: Source, benchmarks: Sequence[Benchmark]) -> Lea
         .pipe(adjust_threshold_p, benchmarks)
         .sort("benchmark", maintain_order=True)
     )
-    variance = variance_rows(source, benchmarks)
+    variance = variance_rows(scores)
     return Leaderboards(rows, system.rows, comparisons, system.pairs, variance)
-
-
-def _read_sample_means(source: Source, benchmarks: Sequence[Benchmark]) -> list[pl.DataFrame]:
-    """Return the means of the sample metrics; one query for all benchmarks with equal slices."""
-    by_slices: dict[tuple[str, ...], list[Benchmark]] = {}
-    for benchmark in benchmarks:
-        by_slices.setdefault(benchmark.slices, []).append(benchmark)
-    found = []
-    for slices, group in by_slices.items():
-        metrics = [len(each.sample_metrics) for own in group for each in own.evaluators]
-        names = [each.name for each in group]
-        means = source.fetch(*aggregate_scores(names, slices, max(metrics, default=0)))
-        several = [each.name for each in group if any(e.repeats > 1 for e in each.evaluators)]
-        if several:
-            lost = source.fetch(*partly_lost_scores(several, slices))
-            key = [*RANK_KEY, "system", "signature"]
-            means = means.join(lost, on=key, how="left", maintain_order="left")
-        found.append(means)
-    return found
 
 
 def _write(warehouse: Warehouse, found: Leaderboards, fingerprints: Mapping[str, str]) -> None:

@@ -18,7 +18,7 @@ from evaluators.statistics.pairwise.verdicts import TIE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from assets.leaderboard.score_matrix import BenchmarkScores
+    from assets.leaderboard.benchmark_scores import BenchmarkScores
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.kinds.pairwise import PairedAnswers

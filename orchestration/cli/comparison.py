@@ -120,7 +120,7 @@ def _compute_absent(
     Raises:
         NotComparable: An evaluator is not configured as it was when the copy was published.
     """
-    from assets.leaderboard.compare_pair import compare_pair
+    from assets.analysis.compare_pair import compare_pair
 
     configured = {evaluator.name: evaluator.signature for evaluator in benchmark.evaluators}
     for name, signature in absent.select("evaluator", "signature").unique().sort("*").iter_rows():

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from benchmarks.measure import table
 from evaluators.engines.judge.ledger_judge import LedgerJudge
-from evaluators.engines.judge.litellm_call import CallOptions, LitellmClient
+from evaluators.engines.judge.litellm_client import CallOptions, LitellmClient
 from evaluators.engines.judge.settings import JudgeSettings
 from evaluators.flows.protocols import Engines
 from evaluators.library.retrieval.context_relevancy import ContextRelevancy, UsefulSentences

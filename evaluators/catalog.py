@@ -109,7 +109,8 @@ def _load(module: str, name: str) -> type[Evaluator]:
 def family_of(evaluator: Evaluator | type[Evaluator]) -> str:
     """Return the family of an evaluator: the folder of its file, or `own`."""
     cls = evaluator if isinstance(evaluator, type) else type(evaluator)
-    return _family(cls) if cls.__module__.startswith(f"{library.__name__}.") else OWN
+    is_of_library = cls.__module__.startswith(f"{library.__name__}.")
+    return cls.__module__.split(".")[-2] if is_of_library else OWN
 
 
 def is_own(evaluator: Evaluator) -> bool:
@@ -239,10 +240,6 @@ def _find(name: str) -> type[Evaluator]:
     except KeyError:
         offers = [*catalogue(), *families(), _ALL]
         raise UnknownEvaluator(f"unknown evaluator {name!r}{did_you_mean(name, offers)}") from None
-
-
-def _family(cls: type[Evaluator]) -> str:
-    return cls.__module__.split(".")[-2]
 
 
 _PARAMETERS = "\n\nAttributes:\n"

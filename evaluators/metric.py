@@ -87,13 +87,6 @@ class Metric:
             return None
         return min(max(value, low), high) if math.isfinite(value) else None
 
-    def passes(self, value: float, threshold: float | None = None) -> bool | None:
-        """Return whether a value reaches the threshold (equality passes); None without one."""
-        limit = self.threshold if threshold is None else threshold
-        if limit is None:
-            return None
-        return value >= limit if self.best == "high" else value <= limit
-
 
 ATTEMPTS = (*range(2, 11), 15, 20, 25, 30, 40, 50, 75, 100)
 """The numbers of answers for which there are pass rates, as far as questions have so many."""

@@ -13,7 +13,7 @@ import polars as pl
 from assets.analysis.agreement import CHOSEN, LabelledScores, measure_agreement
 from assets.analysis.findings import refresh_problems
 from assets.analysis.panel import calibrate_members, measure_panels
-from assets.leaderboard.score_matrix import load_question_index
+from assets.leaderboard.benchmark_scores import load_question_index
 from assets.project import threshold_of
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.statistics.judges.corrected_means import (

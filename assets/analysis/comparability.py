@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assets.scoring.refresh import stale_samples
+from assets.scoring.stale_samples import stale_samples
 from calls.budget import OVER_BUDGET
 from evaluators.kinds.flow import FlowEvaluator
 from warehouse.errors import WarehouseError

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from assets.analysis.statements import share_of_level
-from assets.leaderboard.score_matrix import load_question_index
+from assets.leaderboard.benchmark_scores import load_question_index
 from assets.leaderboard.slice_statistics import COMPARISONS_SCHEMA
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.comparisons import BETTER, NOT_ENOUGH, TIED, WORSE, compare

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from assets.analysis.agreement import LabelledScores, finite_or_none, measure_agreement
-from assets.leaderboard.score_matrix import load_question_index
+from assets.leaderboard.benchmark_scores import load_question_index
 from assets.project import threshold_of
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.statistics.judges.krippendorff import alpha_with_interval

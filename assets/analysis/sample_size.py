@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from assets.leaderboard.score_matrix import ALL, load_question_index, load_score_matrices
+from assets.leaderboard.benchmark_scores import load_question_index, load_score_matrices
+from assets.leaderboard.score_matrix import ALL
 from evaluators.statistics.arrays import CONFIDENCE
 from evaluators.statistics.comparisons import compare, every_pair
 from evaluators.statistics.intervals import is_pass_fail

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assets.leaderboard.score_matrix import load_question_index, load_score_matrices
+from assets.leaderboard.benchmark_scores import load_question_index, load_score_matrices
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.clusters import sum_by_cluster
 from evaluators.statistics.holm import holm

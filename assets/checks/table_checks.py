@@ -64,7 +64,7 @@ def _build_input_check(
         faults = check_tables(warehouse, tables, benchmarks)
         # Expectations need the columns.
         results = {} if faults else _validate(context, warehouse, project, [stage], benchmarks)
-        yield _result(key.asset_key, AS_DESCRIBED, benchmarks, faults, results.get(stage))
+        yield _build_result(key.asset_key, AS_DESCRIBED, benchmarks, faults, results.get(stage))
 
     return described
 
@@ -114,7 +114,7 @@ def _build_score_checks(project: Project) -> dg.AssetChecksDefinition:
             }
             faults = [f"{name}: {each}" for name, own in by_benchmark.items() for each in own]
             result = results[f"scores/{key.asset_key.path[-1]}"]
-            yield _result(key.asset_key, COMPLETE_GRID, list(by_benchmark), faults, result)
+            yield _build_result(key.asset_key, COMPLETE_GRID, list(by_benchmark), faults, result)
 
     return check_scores
 
@@ -162,18 +162,18 @@ def _build_leaderboard_checks(project: Project) -> dg.AssetChecksDefinition:
             results = (
                 {} if table_faults else _validate(context, warehouse, project, [stage], benchmarks)
             )
-            yield _result(
+            yield _build_result(
                 selected[AS_DESCRIBED], AS_DESCRIBED, benchmarks, table_faults, results.get(stage)
             )
         if COUNTS_ADD_UP in selected:
             faults = table_faults or check_counts(warehouse, benchmarks, config.systems)
-            yield _result(selected[COUNTS_ADD_UP], COUNTS_ADD_UP, benchmarks, faults)
+            yield _build_result(selected[COUNTS_ADD_UP], COUNTS_ADD_UP, benchmarks, faults)
         if DRIFT in selected:
             verdicts = [] if table_faults else check_drift(warehouse, project, benchmarks)
             if verdicts:
                 record_verdicts(warehouse, context.run.run_id, verdicts, [])
             drift = ValidationResult(tuple(benchmarks), tuple(verdicts))
-            yield _result(selected[DRIFT], DRIFT, benchmarks, [], drift)
+            yield _build_result(selected[DRIFT], DRIFT, benchmarks, [], drift)
 
     return check_leaderboard
 
@@ -234,7 +234,7 @@ def _describe_tables(*tables: str) -> str:
     )
 
 
-def _result(
+def _build_result(
     key: dg.AssetKey,
     name: str,
     benchmarks: Sequence[str],

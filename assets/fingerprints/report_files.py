@@ -27,7 +27,11 @@ EXPECTATIONS_FILE: Final = "expectations.html"
 
 def write_sizes(folder: Path) -> None:
     """Record the files of a complete folder."""
-    sizes = {str(path.relative_to(folder)): path.stat().st_size for path in _files(folder)}
+    sizes = {
+        str(path.relative_to(folder)): path.stat().st_size
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
     (folder / FILES).write_text(json.dumps(sizes), encoding="utf-8")
 
 
@@ -54,7 +58,3 @@ def is_report_complete(publish: Path, first_page: str) -> bool:
     if EXPECTATIONS_FILE in text:
         linked.append(publish / EXPECTATIONS_FILE)
     return all(map(is_complete, linked))
-
-
-def _files(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file()]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from assets.fingerprints.digests import scores_fingerprint, scores_stage
 from assets.scoring.batches import TEXT_ROWS
-from assets.scoring.refresh import stale_samples
+from assets.scoring.stale_samples import stale_samples
 from calls.budget import OVER_BUDGET
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.scoring import run_flows

@@ -14,7 +14,7 @@ from assets.engines import NO_JUDGE, WarehouseLedger
 from assets.inputs.answer_files import ingest_inputs
 from assets.project import is_judged
 from assets.scoring.batches import TEXT_ROWS
-from assets.scoring.refresh import stale_samples
+from assets.scoring.stale_samples import stale_samples
 from evaluators.engines.judge.dry_run import DryRunModel, sum_costs
 from evaluators.flows.panel import PanelJudge
 from evaluators.flows.protocols import Engines

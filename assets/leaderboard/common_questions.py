@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from assets.leaderboard.score_matrix import ALL, BenchmarkScores
-from assets.leaderboard.system_pairs import aggregate_slices
+from assets.leaderboard.benchmark_scores import BenchmarkScores
+from assets.leaderboard.score_matrix import ALL
 from evaluators import scoring
 from evaluators.kinds.pairwise import STRENGTH, PairwiseEvaluator, is_paired
 from evaluators.outcome import Unscored
-from warehouse.queries.score_matrices import questions_not_asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
     from evaluators.statistics.arrays import Booleans
-    from warehouse.queries.benchmarks import Source
 
 KEY = ("slice", "system", "evaluator", "metric")
 
@@ -35,7 +34,30 @@ SCHEMA = {
 }
 
 
-def every_question(rows: pl.DataFrame) -> pl.DataFrame:
+def add_common_means(
+    rows: pl.DataFrame, scores: BenchmarkScores, questions: Mapping[str, QuestionIndex]
+) -> pl.DataFrame:
+    """Add the columns of `SCHEMA`: the means by which systems are ranked.
+
+    Args:
+        rows: benchmark, slice, system, evaluator, metric, n and mean, null for systems without a
+            mean.
+        scores: The scores of the benchmarks.
+        questions: The clusters and slices of their questions, by benchmark.
+    """
+    partly_asked = {each.name: each for each in scores.benchmarks if each.missing.may_skip}
+    if not partly_asked:
+        return add_own_means(rows)
+    parts = rows.partition_by("benchmark", as_dict=True, maintain_order=True)
+    return pl.concat(
+        CommonQuestions(scores, partly_asked[name], questions[name]).add_means(part)
+        if name in partly_asked
+        else add_own_means(part)
+        for (name,), part in parts.items()
+    )
+
+
+def add_own_means(rows: pl.DataFrame) -> pl.DataFrame:
     """Add the columns of `SCHEMA` to rows of systems that were asked every question."""
     return rows.with_columns(n_not_asked=pl.lit(0, pl.Int64), n_common="n", common_mean="mean")
 
@@ -45,28 +67,19 @@ class CommonQuestions:
     """The questions of a benchmark that systems were asked.
 
     Attributes:
-        source: The warehouse or its published copy.
+        scores: The scores of several benchmarks.
         benchmark: The benchmark.
         questions: The clusters and slices of its questions.
-        not_asked: The keys of the questions that each system was not asked, sorted.
     """
 
-    source: Source
+    scores: BenchmarkScores
     benchmark: Benchmark
     questions: QuestionIndex
-    not_asked: dict[str, Keys] = field(default_factory=dict)
 
-    @classmethod
-    def load(
-        cls, source: Source, benchmark: Benchmark, questions: QuestionIndex
-    ) -> CommonQuestions:
-        """Load what systems of a benchmark were not asked."""
-        found = source.fetch(*questions_not_asked(benchmark.name)).sort("system", "question")
-        groups = found.partition_by("system", as_dict=True)
-        not_asked = {
-            str(system): group["question"].to_numpy() for (system,), group in groups.items()
-        }
-        return cls(source, benchmark, questions, not_asked)
+    @cached_property
+    def not_asked(self) -> dict[str, Keys]:
+        """The keys of the questions that each system was not asked, sorted."""
+        return self.scores.not_asked(self.benchmark)
 
     def add_means(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Add the columns of `SCHEMA` to the rows of the benchmark.
@@ -98,7 +111,7 @@ class CommonQuestions:
         self, evaluator: Evaluator, groups: dict[tuple[object, ...], pl.DataFrame]
     ) -> Iterator[tuple[str, str, list[tuple[str, tuple[int, int, float | None]]]]]:
         """Yield slice and metric, and for each system its counts and its mean."""
-        scores = BenchmarkScores(self.source, [self.benchmark])
+        scores = BenchmarkScores(self.scores.source, [self.benchmark])
         matrices = scores.matrices(self.benchmark, evaluator)
         samples = (
             scores.samples(self.benchmark, evaluator).partition_by("slice", "system", as_dict=True)
@@ -171,11 +184,11 @@ def _aggregate_systems(
 ) -> dict[str, float | None]:
     """Return a metric of systems that are compared with each other, on some questions."""
     common = {
-        key: rows.filter(np.isin(rows["question"].to_numpy(), questions))
-        for key, rows in samples.items()
-        if key[0] == slice_
+        str(system): rows.filter(np.isin(rows["question"].to_numpy(), questions))
+        for (own_slice, system), rows in samples.items()
+        if own_slice == slice_
     }
-    graded = aggregate_slices(evaluator, common)[slice_].graded
+    graded = scoring.aggregate_systems(evaluator, common).graded
     found = {system: each.scores[metric] for system, each in graded.items()}
     return {
         system: None if isinstance(score, Unscored) else score for system, score in found.items()

@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from assets.leaderboard.metric_slice import PartValues
-from assets.leaderboard.score_matrix import ALL, QuestionIndex, QuestionSet, sorted_unique
-from assets.leaderboard.system_pairs import pair_rows
+from assets.leaderboard.score_matrix import QuestionIndex, QuestionSet, sorted_unique
 from evaluators.outcome import Unscored
 from evaluators.scoring import counted_rows
 from evaluators.statistics.jackknife import assign_parts, pseudo_values
@@ -19,9 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from assets.leaderboard.score_matrix import Keys
-    from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
-    from evaluators.kinds.pairwise import PairedAnswers
     from evaluators.outcome import Graded
     from evaluators.scoring import PairedSystems
     from evaluators.statistics.arrays import Floats
@@ -36,13 +33,11 @@ class PseudoValues:
         values: The pseudo-values by (evaluator, slice), then metric, then system.
         own: The same, with parts of the system's own questions only: the uncertainty of a system
             must not depend on the questions of others.
-        paired: The comparisons of systems with each other by (evaluator, slice).
     """
 
     questions: QuestionIndex
     values: dict[tuple[str, str], dict[str, dict[str, Floats]]] = field(default_factory=dict)
     own: dict[tuple[str, str], dict[str, dict[str, PartValues]]] = field(default_factory=dict)
-    paired: dict[tuple[str, str], PairedAnswers] = field(default_factory=dict)
 
     def add(
         self,
@@ -112,7 +107,6 @@ class PseudoValues:
             every: The counted questions of all systems on the slice, sorted.
         """
         key = (evaluator.name, slice_)
-        self.paired[key] = result.paired
         parts = assign_parts(self.questions.cluster_keys(every))
         n_parts = int(parts.max(initial=-1)) + 1
         compared = parts[np.searchsorted(every, result.paired.questions)]
@@ -131,11 +125,3 @@ class PseudoValues:
                 self.own.setdefault(key, {}).setdefault(metric.name, {})[system] = PartValues(
                     values, sizes, QuestionSet(keys, self.questions)
                 )
-
-    def pair_rows(self, benchmark: Benchmark) -> list[pl.DataFrame]:
-        """Return the rows of the table `pairwise` by evaluator."""
-        return [
-            pair_rows(benchmark.name, evaluator, self.paired[evaluator.name, ALL])
-            for evaluator in benchmark.evaluators
-            if (evaluator.name, ALL) in self.paired
-        ]

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import polars as pl
 
-from assets.leaderboard.common_questions import every_question
 from evaluators.score_grid import settle_rounding
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 RANK_KEY = ("benchmark", "slice", "evaluator", "metric")
 """Systems are ranked within rows that share these columns."""
@@ -20,42 +15,31 @@ SAME = 1e-12
 """Means that differ by less than this share of the largest (or of 1) are equal: it is rounding."""
 
 
-def rank_systems(
-    means: pl.DataFrame,
-    facts: pl.DataFrame,
-    add_common_means: Callable[[pl.DataFrame], pl.DataFrame] = every_question,
-) -> pl.DataFrame:
-    """Add coverage, bounds, pass/fail and rank to the means of all systems.
+def add_coverage(means: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
+    """Add coverage and bounds to the means of all systems, and remove means that mislead.
 
     Coverage is the share of scored samples among those to which the metric applies. Bounds are the
     mean if all lost scores (parse failures and judge errors) had the worst or the best value, also
     those of single answers of several to a question; they are null on an unbounded scale.
 
     The mean is null if all scores are the worst values of failed answers, or if failed answers
-    are missing from it because the scale has no worst value. A system without a
-    mean has no rank. Equal means share a rank, unless failed answers are missing from one of them
-    (an empty text leaks nothing): then the fewer are missing, the better. The mean that counts for
-    the rank is that over the questions that all of these systems were asked.
+    are missing from it because the scale has no worst value.
 
     Args:
         means: One row per benchmark, slice, system, evaluator and metric: mean, counts by status;
             where questions have several answers also the columns of `_with_parts`.
         facts: The result of `metric_facts` for each benchmark, with a column of its name; other
             metrics and signatures are left out.
-        add_common_means: Adds n_not_asked, n_common and common_mean to rows with means.
 
     Returns:
-        The rows of `means` with the columns of the table `leaderboard`, without uncertainty.
+        The rows of `means` with those of `facts`, and `unanswered`, the number of failed answers
+        that are missing from the mean.
     """
     n_scored, mean = pl.col("n_scored"), pl.col("mean")
     settle = partial(settle_rounding, low=pl.col("bound_low"), high=pl.col("bound_high"))
     lost = pl.col("n_parse_failure") + pl.col("n_judge_error")
     applicable = pl.col("n") - pl.col("n_not_applicable")
     known = n_scored + lost
-    high_is_best = pl.col("best") == "high"
-    # The order of summation changes the last digits of a mean, not what follows from it.
-    missing = (pl.col("threshold") - mean) * pl.when(high_is_best).then(1).otherwise(-1)
-    passes = missing <= SAME * pl.max_horizontal(pl.col("threshold").abs(), 1.0)
     statuses = ("scored", "not_applicable", "undefined", "parse_failure", "judge_error")
     unanswered = pl.col("n") - pl.sum_horizontal(f"n_{status}" for status in statuses)
     answered = n_scored > pl.col("n_target_error") - unanswered
@@ -79,7 +63,6 @@ def rank_systems(
         .alias(name)
         for name, partly in (("bound_low", "sum_below"), ("bound_high", "sum_above"))
     ]
-    order = pl.struct("level_of_mean", pl.col("unanswered") / applicable)
     return (
         _with_parts(means)
         .join(facts, on=["benchmark", "evaluator", "metric", "signature"], maintain_order="left")
@@ -90,8 +73,30 @@ def rank_systems(
             unanswered=unanswered,
         )
         .with_columns(mean=pl.when(answered & excusable).then(mean))
-        .pipe(add_common_means)
-        .pipe(_add_levels)
+    )
+
+
+def rank_systems(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add rank and pass/fail to the rows of all systems.
+
+    A system without a mean has no rank. Equal means share a rank, unless failed answers are missing
+    from one of them (an empty text leaks nothing): then the fewer are missing, the better. The mean
+    that counts for the rank is that over the questions that all of these systems were asked.
+
+    Args:
+        rows: The result of `add_coverage`, with the columns of `add_common_means`.
+
+    Returns:
+        The rows with the columns of the table `leaderboard`, without uncertainty.
+    """
+    high_is_best = pl.col("best") == "high"
+    # The order of summation changes the last digits of a mean, not what follows from it.
+    missing = (pl.col("threshold") - pl.col("mean")) * pl.when(high_is_best).then(1).otherwise(-1)
+    passes = missing <= SAME * pl.max_horizontal(pl.col("threshold").abs(), 1.0)
+    applicable = pl.col("n") - pl.col("n_not_applicable")
+    order = pl.struct("level_of_mean", pl.col("unanswered") / applicable)
+    return (
+        _add_levels(rows)
         .with_columns(
             pl.when(pl.col("common_mean").is_not_null())
             .then(order.rank("min").over(*RANK_KEY, pl.col("common_mean").is_null()))

@@ -3,47 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from evaluators import scoring
-from evaluators.outcome import Status
-from evaluators.score_grid import aggregation_rows
 from evaluators.statistics.clusters import Groups, effective_clusters
-from warehouse.errors import WarehouseError
-from warehouse.queries.leaderboard import scored_samples
-from warehouse.queries.score_matrices import (
-    clustered_benchmarks,
-    clustered_questions,
-    score_values,
-    sliced_questions,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
     from evaluators.statistics.arrays import Booleans, Floats, Integers
-    from warehouse.queries.benchmarks import Source
-    from warehouse.queries.samples import Query
-    from warehouse.storage.connect import Parameters
 
     Keys: TypeAlias = NDArray[np.uint64]
 
 ALL = "all"
 """The slice of all questions."""
-
-_FEW_ROWS = 10_000
-
-_UNPACKED_ROWS = 200_000
-"""The samples whose evidence is read at once."""
 
 
 @dataclass(frozen=True)
@@ -136,122 +116,9 @@ def sorted_unique(keys: Keys) -> Keys:
     return ordered[first]
 
 
-@dataclass(frozen=True, slots=True)
-class BenchmarkScores:
-    """The scores of benchmarks, each of which is asked for once.
-
-    One query reads the rows of all benchmarks, so read only few large ones together. The rows of a
-    benchmark are freed with their caller.
-
-    Attributes:
-        source: The warehouse or its published copy.
-        benchmarks: The benchmarks.
-    """
-
-    source: Source
-    benchmarks: Sequence[Benchmark]
-    _rows: dict[tuple[object, ...], dict[str, pl.DataFrame]] = field(default_factory=dict)
-
-    def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
-        """Return the result of another query."""
-        return self.source.fetch(sql, parameters)
-
-    def question_index(self, benchmark: Benchmark) -> QuestionIndex:
-        """Return the clusters and slices of a benchmark's questions.
-
-        Raises:
-            WarehouseError: Two questions have the same 64-bit key.
-        """
-        names = [each.name for each in self.benchmarks]
-        clustered = self._own(("clustered",), benchmark, names, clustered_benchmarks(names))
-        keys = clusters = np.empty(0, dtype=np.uint64)
-        if benchmark.cluster or clustered.height:
-            query = clustered_questions(benchmark.name, benchmark.cluster or "cluster")
-            found = self.source.fetch(*query).sort("question")
-            if found["question"].n_unique() < found.height:
-                raise WarehouseError(f"two questions of {benchmark.name!r} have the same hash")
-            keys, clusters = (found[name].to_numpy() for name in ("question", "cluster"))
-        slices: dict[str, Keys] = {}
-        if benchmark.slices:
-            names = self._with_slices(benchmark)
-            query = sliced_questions(names, benchmark.slices)
-            members = self._own(("slices", benchmark.slices), benchmark, names, query)
-            for (name,), group in members.partition_by("slice", as_dict=True).items():
-                slices[str(name)] = group["question"].to_numpy()
-        return QuestionIndex(keys, clusters, dict(sorted(slices.items())))
-
-    def matrices(self, benchmark: Benchmark, evaluator: Evaluator) -> ScoreMatrices:
-        """Return the scores of an evaluator, as it is configured now."""
-        key = (evaluator.name, evaluator.signature)
-        names = self._with_evaluator(evaluator)
-        return _build_matrices(
-            evaluator, self._own(key, benchmark, names, score_values(names, *key))
-        )
-
-    def samples(self, benchmark: Benchmark, evaluator: Evaluator) -> pl.DataFrame:
-        """Return the scores of an evaluator with its evidence; see `unpack_scores`."""
-        key = (evaluator.name, evaluator.signature)
-        same_slices = set(self._with_slices(benchmark))
-        names = [name for name in self._with_evaluator(evaluator) if name in same_slices]
-        query = scored_samples(names, *key, benchmark.slices)
-        unpack = partial(unpack_scores, evaluator)
-        return self._own((*key, benchmark.slices), benchmark, names, query, unpack)
-
-    def _with_slices(self, benchmark: Benchmark) -> list[str]:
-        return [each.name for each in self.benchmarks if each.slices == benchmark.slices]
-
-    def _with_evaluator(self, evaluator: Evaluator) -> list[str]:
-        key = (evaluator.name, evaluator.signature)
-        return [
-            each.name
-            for each in self.benchmarks
-            if any((own.name, own.signature) == key for own in each.evaluators)
-        ]
-
-    def _own(
-        self,
-        key: tuple[object, ...],
-        benchmark: Benchmark,
-        names: Sequence[str],
-        query: Query,
-        prepare: Callable[[pl.DataFrame], pl.DataFrame] = lambda found: found,
-    ) -> pl.DataFrame:
-        """Return the rows of one benchmark from a query for the benchmarks of these names.
-
-        The rows of all are prepared together, which is faster than those of each.
-        """
-        if list(names) == [benchmark.name]:
-            return prepare(self.source.fetch(*query)).drop("benchmark")
-        if benchmark.name not in self._rows.get(key, {}):
-            found = prepare(self.source.fetch(*query))
-            parts = found.partition_by("benchmark", as_dict=True, include_key=False)
-            nothing = found.drop("benchmark").clear()
-            del found
-            self._rows[key] = {name: parts.pop((name,), nothing) for name in names}
-        return self._rows[key].pop(benchmark.name)
-
-
-def load_question_index(source: Source, benchmark: Benchmark) -> QuestionIndex:
-    """Load the clusters and slices of the questions of one benchmark; see `BenchmarkScores`."""
-    return BenchmarkScores(source, [benchmark]).question_index(benchmark)
-
-
-def load_score_matrices(
-    source: Source, benchmark: Benchmark, evaluator: Evaluator
-) -> ScoreMatrices:
-    """Load the scores of an evaluator on one benchmark, as it is configured now.
-
-    Of `BenchmarkScores`, they are read together with those of the other benchmarks.
-    """
-    if isinstance(source, BenchmarkScores):
-        return source.matrices(benchmark, evaluator)
-    query = score_values([benchmark.name], evaluator.name, evaluator.signature)
-    return _build_matrices(evaluator, source.fetch(*query))
-
-
-def _build_matrices(evaluator: Evaluator, grades: pl.DataFrame) -> ScoreMatrices:
+def build_matrices(evaluator: Evaluator, grades: pl.DataFrame) -> ScoreMatrices:
     """Build the matrices of rows that `score_values` selects."""
-    systems = _distinct_names(grades["system"])
+    systems = sorted(grades["system"].unique())
     column = number_names(grades["system"], systems)
     questions, row = np.unique(grades["question"].to_numpy(), return_inverse=True)
     cell = column * len(questions) + row
@@ -275,20 +142,10 @@ def _build_matrices(evaluator: Evaluator, grades: pl.DataFrame) -> ScoreMatrices
     return ScoreMatrices(systems, questions, values, failed)
 
 
-def _distinct_names(names: pl.Series) -> list[str]:
-    """Return the distinct names, sorted."""
-    distinct = set(names.to_list()) if len(names) <= _FEW_ROWS else names.unique()
-    return sorted(distinct)
-
-
 def number_names(names: pl.Series, known: Sequence[str]) -> Integers:
     """Return the position of each name among the known ones, which are distinct; -1 for others."""
-    if len(names) > _FEW_ROWS:
-        places = range(len(known))
-        return names.replace_strict(known, places, default=-1, return_dtype=pl.Int64).to_numpy()
-    # To plan a query takes longer than to look so few names up.
-    found = {name: at for at, name in enumerate(known)}
-    return np.array([found.get(name, -1) for name in names.to_list()], dtype=np.int64)
+    places = names.cast(pl.Enum(known), strict=False).to_physical()
+    return places.cast(pl.Int64).fill_null(-1).to_numpy()
 
 
 def list_matrix(lists: pl.Series, width: int) -> Floats:
@@ -336,20 +193,3 @@ class QuestionSet:
             return self.counts
         both = np.intersect1d(self.keys, other.keys, assume_unique=True)
         return QuestionSet(both, self.questions).counts
-
-
-def unpack_scores(evaluator: Evaluator, grades: pl.DataFrame) -> pl.DataFrame:
-    """Return the scores of an evaluator with its evidence, sorted by slice, system and question."""
-    # Names take 16 bytes in every row, their numbers one to four.
-    names = {name: pl.Enum(grades[name].unique().sort()) for name in ("slice", "system")}
-    names["status"] = pl.Enum(Status)
-    # In pieces: as text, the evidence takes several times the memory of its columns.
-    pieces = [
-        scoring.unpack_evidence(evaluator, aggregation_rows(evaluator, piece)).cast(
-            pl.Schema(names)
-        )
-        for piece in (grades.iter_slices(_UNPACKED_ROWS) if grades.height else [grades])
-    ]
-    del grades
-    # The last digits of a metric depend on the order of its samples.
-    return pl.concat(pieces).sort("slice", "system", "question", maintain_order=True)

@@ -12,11 +12,11 @@ import polars as pl
 from evaluators.kinds.pairwise import is_paired
 from evaluators.statistics.judges.judge_variance import split_score_variance
 from warehouse.queries.benchmarks import answers_per_question
-from warehouse.queries.score_matrices import answer_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from assets.leaderboard.benchmark_scores import BenchmarkScores
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
@@ -48,23 +48,19 @@ def with_repeats(source: Source, benchmarks: Sequence[Benchmark]) -> list[Benchm
     ]
 
 
-def variance_rows(source: Source, benchmarks: Sequence[Benchmark]) -> pl.DataFrame:
-    """Return the rows of the table `variance` for the result of `with_repeats`."""
+def variance_rows(scores: BenchmarkScores) -> pl.DataFrame:
+    """Return the rows of the table `variance`; the benchmarks are the result of `with_repeats`."""
     rows = [
         {"benchmark": benchmark.name, **row}
-        for benchmark in benchmarks
+        for benchmark in scores.benchmarks
         for evaluator in benchmark.evaluators
         if evaluator.repeats > 1
-        for row in _evaluator_rows(source, benchmark.name, evaluator)
+        for row in _evaluator_rows(scores.answers(benchmark, evaluator), evaluator)
     ]
     return pl.DataFrame(rows, schema=VARIANCE_SCHEMA)
 
 
-def _evaluator_rows(
-    source: Source, benchmark: str, evaluator: Evaluator
-) -> Iterator[dict[str, object]]:
-    query = answer_values(benchmark, evaluator.name, evaluator.signature)
-    answers = source.fetch(*query)
+def _evaluator_rows(answers: pl.DataFrame, evaluator: Evaluator) -> Iterator[dict[str, object]]:
     metrics = replace(evaluator, repeats=1).sample_metrics
     for (system,), own in answers.partition_by("system", as_dict=True).items():
         _, rows = np.unique(own["question"].to_numpy(), return_inverse=True)

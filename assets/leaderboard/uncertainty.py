@@ -27,9 +27,10 @@ from evaluators.statistics.intervals import is_pass_fail
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from assets.leaderboard.benchmark_scores import BenchmarkScores
     from assets.leaderboard.metric_slice import PartValues
     from assets.leaderboard.pseudo_values import PseudoValues
-    from assets.leaderboard.score_matrix import BenchmarkScores, ScoreMatrices
+    from assets.leaderboard.score_matrix import ScoreMatrices
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric

@@ -6,29 +6,21 @@ import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from assets.fingerprints.digests import UNSETTLED, scores_fingerprint, scores_stage
 from assets.scoring.batches import FRAME_ROWS, score_batches, score_stream
-from assets.scoring.repeated_answers import fold_answers
-from evaluators import catalog
+from assets.scoring.repeated_answers import average_repeats
+from assets.scoring.stale_samples import stale_samples
 from evaluators.flows.protocols import NO_ENGINES, Engines
-from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.frame import FrameEvaluator
 from evaluators.kinds.pairwise import is_paired
 from evaluators.kinds.row import RowEvaluator
 from warehouse.queries.benchmarks import answers_per_question, names_in, split_benchmarks
-from warehouse.queries.composite_samples import Part, select_stale_composite_samples
-from warehouse.queries.samples import (
-    Query,
-    answers_to_fold,
-    delete_orphans,
-    samples,
-    select_stale_samples,
-)
+from warehouse.queries.samples import delete_orphans, repeated_answers
 from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -40,11 +32,8 @@ if TYPE_CHECKING:
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
 
-FOLDED_ANSWERS = 200_000
-"""About how many answers are combined at once: with five metrics, each takes 1.5 KB."""
-
-_NO_SIGNATURE = ""
-"""No evaluator has this signature, so every score counts as stale."""
+AVERAGED_ANSWERS = 200_000
+"""About how many answers are averaged at once: with five metrics, each takes 1.5 KB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,147 +108,190 @@ def refresh_scores(
             evaluator = replace(evaluator, repeats=find_repeats().get(group[0][0].name, 1))
         by_name = {benchmark.name: benchmark for benchmark, _ in group}
         for part in split_benchmarks(warehouse, list(by_name)):
+            refresh = _Refresh(
+                benchmarks=[by_name[name] for name in part.names],
+                fingerprints=fingerprints,
+                averaged=evaluator,
+                run_id=run_id,
+                systems=systems,
+                now=datetime.now(UTC).replace(tzinfo=None),
+            )
             results |= _score_part(
-                warehouse,
-                {name: (by_name[name], fingerprints[name]) for name in part.names},
-                evaluator,
-                run_id,
-                engines,
-                systems,
-                every=bool(is_first),
-                is_small=part.is_small,
+                warehouse, refresh, engines, every=bool(is_first), is_small=part.is_small
             )
     return results
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Refresh:
+    """The scores of an evaluator that are refreshed together, in one transaction.
+
+    Attributes:
+        benchmarks: The benchmarks. One whose questions have several answers comes alone.
+        fingerprints: The fingerprints of each benchmark's stages, from before.
+        averaged: The evaluator, whose `repeats` are the answers to a question.
+        run_id: The run.
+        systems: The systems to score; empty for all.
+        now: The time of the scores (UTC).
+    """
+
+    benchmarks: Sequence[Benchmark]
+    fingerprints: Mapping[str, Mapping[str, str]]
+    averaged: Evaluator
+    run_id: str
+    systems: Sequence[str]
+    now: datetime
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the benchmarks."""
+        return [benchmark.name for benchmark in self.benchmarks]
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """The evaluator of single answers."""
+        return replace(self.averaged, repeats=1)
+
+    @property
+    def table(self) -> str:
+        """The table that has the scores of single answers."""
+        return "grades" if self.averaged.repeats == 1 else "answer_grades"
+
+    @property
+    def constants(self) -> dict[str, str | datetime]:
+        """The columns in which all scores are equal."""
+        return {
+            "evaluator": self.evaluator.name,
+            "signature": self.evaluator.signature,
+            "scored_at": self.now,
+            "run_id": self.run_id,
+        }
+
+
+class _Scored(NamedTuple):
+    """How many samples were scored, by benchmark, and how many of all have to be retried."""
+
+    rows: dict[str, int]
+    to_retry: int
+
+
 def _score_part(
+    warehouse: Warehouse, refresh: _Refresh, engines: Engines, *, every: bool, is_small: bool
+) -> dict[str, ScoringResult]:
+    """Score the stale samples, and write the scores in one transaction."""
+    with scratch_folder(warehouse.path.parent) as folder:
+        scored = _score_stale(warehouse, refresh, engines, folder, every=every, is_small=is_small)
+        return warehouse.write(partial(_write_scores, refresh, scored, folder))
+
+
+def _score_stale(
     warehouse: Warehouse,
-    benchmarks: Mapping[str, tuple[Benchmark, Mapping[str, str]]],
-    evaluator: Evaluator,
-    run_id: str,
+    refresh: _Refresh,
     engines: Engines,
-    systems: Sequence[str],
+    folder: Path,
     *,
     every: bool,
     is_small: bool,
-) -> dict[str, ScoringResult]:
-    """Score the stale samples of benchmarks, given with their fingerprints, in one transaction.
-
-    A benchmark whose questions have several answers comes alone; `evaluator.repeats` is their
-    number.
-    """
-    combining, evaluator = evaluator, replace(evaluator, repeats=1)
-    several = combining.repeats > 1
-    names, stage = list(benchmarks), scores_stage(evaluator.name)
-    one_or_all = [benchmark for benchmark, _ in benchmarks.values()]
-    table = "answer_grades" if several else "grades"
-    query = stale_samples(one_or_all, evaluator, systems=systems, force=every, every_answer=several)
-    now = datetime.now(UTC).replace(tzinfo=None)
-    constants: dict[str, str | datetime] = {
-        "evaluator": evaluator.name,
-        "signature": evaluator.signature,
-        "scored_at": now,
-        "run_id": run_id,
-    }
-    with scratch_folder(warehouse.path.parent) as folder:
-        if isinstance(evaluator, FrameEvaluator):
-            # Expressions are as fast as the query: no intermediate file is needed.
-            # Sums must not depend on which benchmarks are scored together, to the last digit.
-            order = " ORDER BY benchmark, system, question_id" if is_small else ""
-            ordered = f"{query.sql}{order}"
-            with warehouse.stream(ordered, query.parameters, rows=FRAME_ROWS) as frames:
-                rows = score_stream(evaluator, frames, folder)
-            to_retry = 0
-        else:
-            # Row evaluators score equal inputs once if they are adjacent.
-            is_row = isinstance(evaluator, RowEvaluator)
-            keys = "input_digest, benchmark, system, question_id" if is_small else "input_digest"
-            ordered = f"{query.sql} ORDER BY {keys}" if is_row else query.sql
-            with warehouse.fetch_to_disk(ordered, query.parameters) as stale:
-                to_retry = score_batches(evaluator, stale, folder, engines)
-                rows = stale.rows
-        scored = _count_scored(folder, names, rows)
-
-        def write(transaction: Transaction) -> dict[str, ScoringResult]:
-            known = _count_answers(transaction, names, evaluator, table)
-            _record_signature(transaction, combining, now)
-            removed = dict.fromkeys(names, 0)
-            if known:
-                transaction.execute(*delete_orphans(names, evaluator.name, table))
-                left = _count_answers(transaction, names, evaluator, table)
-                removed = {name: known.get(name, 0) - left.get(name, 0) for name in names}
-            if isinstance(evaluator, FlowEvaluator):
-                transaction.execute(*delete_orphans(names, evaluator.name, "asks"))
-            if rows:
-                if isinstance(evaluator, FrameEvaluator):
-                    # Their details are short, unlike the rationales of judges.
-                    transaction.disable_text_compression(unless_repeated=True)
-                put = transaction.replace if known else transaction.append
-                put(table, folder, constants=constants)
-            _combine(transaction, names, combining, constants, systems)
-            if to_retry:
-                # The stage stays stale for a retry, and later stages see that scores changed.
-                unsettled = f"{UNSETTLED} {run_id}"
-                transaction.record_fingerprints(stage, dict.fromkeys(names, unsettled))
-            elif not systems:
-                digests = {
-                    name: scores_fingerprint(evaluator, own)
-                    for name, (_, own) in benchmarks.items()
-                }
-                transaction.record_fingerprints(stage, digests)
-            total = _count_answers(transaction, names, evaluator, table)
-            return {
-                name: ScoringResult(
-                    scored=scored.get(name, 0),
-                    current=total.get(name, 0) - scored.get(name, 0),
-                    removed=removed[name],
-                )
-                for name in names
-            }
-
-        return warehouse.write(write)
-
-
-def _count_scored(folder: Path, names: Sequence[str], rows: int) -> dict[str, int]:
-    """Return the number of samples of each benchmark in a folder of Parquet files."""
-    if len(names) == 1 or not rows:
-        return dict.fromkeys(names, rows)
+) -> _Scored:
+    """Read the samples whose scores are not up to date, and score them into Parquet files."""
+    evaluator = refresh.evaluator
+    query = stale_samples(
+        refresh.benchmarks,
+        evaluator,
+        systems=refresh.systems,
+        force=every,
+        every_answer=refresh.averaged.repeats > 1,
+    )
+    to_retry = 0
+    if isinstance(evaluator, FrameEvaluator):
+        # Expressions are as fast as the query: no intermediate file is needed.
+        # Sums must not depend on which benchmarks are scored together, to the last digit.
+        order = " ORDER BY benchmark, system, question_id" if is_small else ""
+        ordered = f"{query.sql}{order}"
+        with warehouse.stream(ordered, query.parameters, rows=FRAME_ROWS) as frames:
+            rows = score_stream(evaluator, frames, folder)
+    else:
+        # Row evaluators score equal inputs once if they are adjacent.
+        is_row = isinstance(evaluator, RowEvaluator)
+        keys = "input_digest, benchmark, system, question_id" if is_small else "input_digest"
+        ordered = f"{query.sql} ORDER BY {keys}" if is_row else query.sql
+        with warehouse.fetch_to_disk(ordered, query.parameters) as stale:
+            to_retry = score_batches(evaluator, stale, folder, engines)
+            rows = stale.rows
+    if len(refresh.benchmarks) == 1 or not rows:
+        return _Scored(dict.fromkeys(refresh.names, rows), to_retry)
     files = pl.scan_parquet(folder / "*.parquet")
-    return dict(files.group_by("benchmark").len().collect().iter_rows())
+    return _Scored(dict(files.group_by("benchmark").len().collect().iter_rows()), to_retry)
 
 
-def _combine(
-    transaction: Transaction,
-    benchmarks: Sequence[str],
-    evaluator: Evaluator,
-    constants: Mapping[str, str | datetime],
-    systems: Sequence[str],
-) -> None:
-    """Replace the scores of questions with several answers by those of the answers combined.
+def _write_scores(
+    refresh: _Refresh, scored: _Scored, folder: Path, transaction: Transaction
+) -> dict[str, ScoringResult]:
+    """Replace the scores by those in Parquet files, and count what has changed."""
+    evaluator, names, table = refresh.evaluator, refresh.names, refresh.table
+    known = _count_answers(transaction, names, evaluator, table)
+    _record_signature(transaction, refresh.averaged, refresh.now)
+    left = known
+    if known:
+        transaction.execute(*delete_orphans(names, evaluator.name, table))
+        left = _count_answers(transaction, names, evaluator, table)
+    if isinstance(evaluator, FlowEvaluator):
+        transaction.execute(*delete_orphans(names, evaluator.name, "asks"))
+    if any(scored.rows.values()):
+        if isinstance(evaluator, FrameEvaluator):
+            # Their details are short, unlike the rationales of judges.
+            transaction.disable_text_compression(unless_repeated=True)
+        put = transaction.replace if known else transaction.append
+        put(table, folder, constants=refresh.constants)
+    _average(transaction, refresh)
+    stage = scores_stage(evaluator.name)
+    if scored.to_retry:
+        # The stage stays stale for a retry, and later stages see that scores changed.
+        unsettled = f"{UNSETTLED} {refresh.run_id}"
+        transaction.record_fingerprints(stage, dict.fromkeys(names, unsettled))
+    elif not refresh.systems:
+        digests = {
+            name: scores_fingerprint(evaluator, refresh.fingerprints[name]) for name in names
+        }
+        transaction.record_fingerprints(stage, digests)
+    total = _count_answers(transaction, names, evaluator, table)
+    return {
+        name: ScoringResult(
+            scored=scored.rows.get(name, 0),
+            current=total.get(name, 0) - scored.rows.get(name, 0),
+            removed=known.get(name, 0) - left.get(name, 0),
+        )
+        for name in names
+    }
+
+
+def _average(transaction: Transaction, refresh: _Refresh) -> None:
+    """Replace the scores of questions with several answers by those of the answers averaged.
 
     Systems that are not among those to score keep the scores that they have.
     """
-    own = {"benchmark": benchmarks, "evaluator": [evaluator.name]}
-    if systems:
-        own["system"] = systems
+    evaluator = refresh.averaged
+    own: dict[str, Sequence[str]] = {"benchmark": refresh.names, "evaluator": [evaluator.name]}
+    if refresh.systems:
+        own["system"] = refresh.systems
     if evaluator.repeats == 1:
         transaction.delete("answer_grades", own)
         return
-    (benchmark,) = benchmarks
+    (benchmark,) = refresh.names
     transaction.delete("grades", own)
     transaction.execute(*delete_orphans(benchmark, evaluator.name))
-    known = {name: value for name, value in constants.items() if name != "scored_at"}
-    rows = _count_answers(transaction, benchmarks, evaluator, "answer_grades").get(benchmark, 0)
-    parts = 1 + rows // FOLDED_ANSWERS
+    known = {name: value for name, value in refresh.constants.items() if name != "scored_at"}
+    counts = _count_answers(transaction, refresh.names, evaluator, "answer_grades")
+    parts = 1 + counts.get(benchmark, 0) // AVERAGED_ANSWERS
     for part in range(parts):
         answers = transaction.fetch(
-            *answers_to_fold(benchmark, evaluator.name, evaluator.signature, part, parts)
+            *repeated_answers(benchmark, evaluator.name, evaluator.signature, part, parts)
         )
-        if systems:
-            answers = answers.filter(pl.col("system").is_in(systems))
+        if refresh.systems:
+            answers = answers.filter(pl.col("system").is_in(refresh.systems))
         if answers.height:
-            folded = fold_answers(evaluator, answers)
-            transaction.append("grades", folded, constants={"benchmark": benchmark, **known})
+            averaged = average_repeats(evaluator, answers)
+            transaction.append("grades", averaged, constants={"benchmark": benchmark, **known})
 
 
 def _record_signature(transaction: Transaction, evaluator: Evaluator, now: datetime) -> None:
@@ -296,56 +328,3 @@ def _count_answers(
         {"evaluator": evaluator.name},
     )
     return dict(found.iter_rows())
-
-
-def stale_samples(
-    benchmarks: Sequence[Benchmark],
-    evaluator: Evaluator,
-    *,
-    systems: Sequence[str] = (),
-    force: bool = False,
-    every_answer: bool = False,
-) -> Query:
-    """Return a query for the samples that an evaluator has to score.
-
-    Args:
-        benchmarks: The benchmarks; a single one, with the evaluators to combine, for a composite.
-        evaluator: The evaluator, with its parameters.
-        systems: The systems; empty for all.
-        force: Select all samples. When no sample has a score yet, this gives the same samples
-            without a join.
-        every_answer: Whether all answers to a question are samples, or only the first one;
-            systems are compared with each other by their first answers.
-    """
-    signature = _NO_SIGNATURE if force else evaluator.signature
-    only = list(systems) or None
-    if isinstance(evaluator, CompositeEvaluator):
-        (benchmark,) = benchmarks
-        parts = [_part(benchmark, name) for name in evaluator.parts]
-        return select_stale_composite_samples(
-            benchmark.name, evaluator.name, signature, parts, only, every_answer=every_answer
-        )
-    every_answer = every_answer and not is_paired(evaluator)
-    columns, names = evaluator.columns | {"error"}, [each.name for each in benchmarks]
-    opponents = evaluator.opponents if is_paired(evaluator) else None
-    if force:
-        return samples(names, columns, only, opponents, every_answer=every_answer)
-    return select_stale_samples(
-        names,
-        evaluator.name,
-        signature,
-        columns,
-        only,
-        opponents,
-        every_answer=every_answer,
-    )
-
-
-def _part(benchmark: Benchmark, address: str) -> Part:
-    """Return the composite part of a metric; without scores if its evaluator is not configured."""
-    name, _, metric = address.partition(".")
-    configured = next((each for each in benchmark.evaluators if each.name == name), None)
-    evaluator = configured or catalog.build(name)
-    index = [each.name for each in evaluator.sample_metrics].index(metric)
-    signature = _NO_SIGNATURE if configured is None else configured.signature
-    return Part(address, name, index, signature)

@@ -28,7 +28,7 @@ _WORST_FIRST = ("judge_error", "parse_failure", "target_error", "undefined", "no
 """The status of a question without any scored answer is the first of these that an answer has."""
 
 
-def fold_answers(evaluator: Evaluator, answers: pl.DataFrame) -> pl.DataFrame:
+def average_repeats(evaluator: Evaluator, answers: pl.DataFrame) -> pl.DataFrame:
     """Combine the scores of several answers to a question into one score by each metric.
 
     A score is the mean of the answers that are scored; the reason says how many are not, or failed.
@@ -53,14 +53,14 @@ def fold_answers(evaluator: Evaluator, answers: pl.DataFrame) -> pl.DataFrame:
     answers = answers.sort(*_SAMPLE, "repeat")
     scores = _long(answers, len(own))
     unbounded = [at for at, metric in enumerate(own) if metric.worst is None]
-    folded = [_bound(_fail(_fold(scores), unbounded), own)]
+    averaged = [_bound(_fail(_average(scores), unbounded), own)]
     for position, added in enumerate(evaluator.repeated_metrics(evaluator.repeats), len(own)):
         of_question = (
-            _majority(scores, folded[0], added.base)
+            _majority(scores, averaged[0], added.base)
             if added.kind == "majority"
-            else _pass_rate(scores, folded[0], own[added.base], added)
+            else _pass_rate(scores, averaged[0], own[added.base], added)
         )
-        folded.append(of_question.with_columns(place=pl.lit(position, pl.Int32)))
+        averaged.append(of_question.with_columns(place=pl.lit(position, pl.Int32)))
     primary = next(at for at, metric in enumerate(own) if metric.primary)
     columns = {
         "values": "value",
@@ -71,7 +71,7 @@ def fold_answers(evaluator: Evaluator, answers: pl.DataFrame) -> pl.DataFrame:
         "has_failed": "has_failed",
     }
     return (
-        pl.concat([each.select(*_PLACE, *columns.values()) for each in folded])
+        pl.concat([each.select(*_PLACE, *columns.values()) for each in averaged])
         .with_columns(
             settle_rounding(
                 pl.col(name),
@@ -101,7 +101,7 @@ def _long(answers: pl.DataFrame, metrics: int) -> pl.DataFrame:
     )
 
 
-def _fold(scores: pl.DataFrame, place: int | None = None) -> pl.DataFrame:
+def _average(scores: pl.DataFrame, place: int | None = None) -> pl.DataFrame:
     """Return one row for each question and place, or for one place."""
     if place is not None:
         scores = scores.filter(pl.col("place") == place)
@@ -142,17 +142,17 @@ def _fold(scores: pl.DataFrame, place: int | None = None) -> pl.DataFrame:
     )
 
 
-def _fail(folded: pl.DataFrame, places: Sequence[int]) -> pl.DataFrame:
+def _fail(averaged: pl.DataFrame, places: Sequence[int]) -> pl.DataFrame:
     """Let questions fail by some metrics if any answer failed without a value."""
     has_failed = pl.col("lacks_worst") & pl.col("place").is_in(places)
-    return folded.with_columns(
+    return averaged.with_columns(
         value=pl.when(~has_failed).then("value"),
         status=pl.when(has_failed).then(pl.lit(FAILED)).otherwise("status"),
         reason=pl.when(has_failed).then(pl.lit(FAILED)).otherwise("reason"),
     )
 
 
-def _bound(folded: pl.DataFrame, metrics: Sequence[Metric]) -> pl.DataFrame:
+def _bound(averaged: pl.DataFrame, metrics: Sequence[Metric]) -> pl.DataFrame:
     """Add the lowest and the highest mean that a question could have with its lost answers.
 
     They are null where no answer is lost, and on a scale without bounds.
@@ -167,7 +167,7 @@ def _bound(folded: pl.DataFrame, metrics: Sequence[Metric]) -> pl.DataFrame:
     )
     known, lost = pl.col("n_scored"), pl.col("n_lost")
     is_open = pl.col("value").is_not_null() & (lost > 0)
-    return folded.join(ends, on="place", how="left", maintain_order="left").with_columns(
+    return averaged.join(ends, on="place", how="left", maintain_order="left").with_columns(
         pl.when(is_open)
         .then((pl.col("value") * known + pl.col(end) * lost) / (known + lost))
         .alias(end)
@@ -175,10 +175,10 @@ def _bound(folded: pl.DataFrame, metrics: Sequence[Metric]) -> pl.DataFrame:
     )
 
 
-def _majority(scores: pl.DataFrame, folded: pl.DataFrame, place: int) -> pl.DataFrame:
+def _majority(scores: pl.DataFrame, averaged: pl.DataFrame, place: int) -> pl.DataFrame:
     """Return the scores of the most frequent labels; lost ones might be more frequent."""
-    of_all = folded.filter(pl.col("place") == place).select(*_SAMPLE, "n_lost", "has_failed")
-    found = _fold(_most_frequent(scores), place).drop("n_lost", "has_failed")
+    of_all = averaged.filter(pl.col("place") == place).select(*_SAMPLE, "n_lost", "has_failed")
+    found = _average(_most_frequent(scores), place).drop("n_lost", "has_failed")
     is_open = pl.col("value").is_not_null() & (pl.col("n_lost") > 0)
     return found.join(of_all, on=list(_SAMPLE), maintain_order="left").with_columns(
         low=pl.when(is_open).then(pl.lit(0.0)), high=pl.when(is_open).then(pl.lit(1.0))
@@ -196,7 +196,7 @@ def _most_frequent(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def _pass_rate(
-    scores: pl.DataFrame, folded: pl.DataFrame, metric: Metric, added: RepeatedMetric
+    scores: pl.DataFrame, averaged: pl.DataFrame, metric: Metric, added: RepeatedMetric
 ) -> pl.DataFrame:
     """Return pass@k or pass^k of a metric, one row for each question."""
     best = metric.bounds[metric.best == "high"]
@@ -205,7 +205,7 @@ def _pass_rate(
         .group_by(*_SAMPLE, maintain_order=True)
         .agg(passed=(pl.col("value") == best).sum())
     )
-    rows = folded.filter(pl.col("place") == added.base).join(
+    rows = averaged.filter(pl.col("place") == added.base).join(
         passed, on=list(_SAMPLE), maintain_order="left"
     )
     scored, passes = (rows[each].to_numpy().astype(np.int64) for each in ("n_scored", "passed"))

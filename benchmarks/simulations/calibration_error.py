@@ -17,7 +17,7 @@ from assets.leaderboard.metric_slice import PartValues
 from assets.leaderboard.score_matrix import QuestionIndex, QuestionSet
 from benchmarks.simulations.result import Table, rate
 from evaluators import catalog, scoring
-from evaluators.components.calibration_error import calibration_error, chance_levels
+from evaluators.components.options.calibration import calibration_error, chance_levels
 from evaluators.statistics.clusters import Groups, sum_by_cluster
 from evaluators.statistics.comparisons import compare
 from evaluators.statistics.intervals import uncertainty

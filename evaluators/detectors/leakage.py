@@ -16,7 +16,7 @@ from evaluators.kinds.row import RowEvaluator, outcome_frame, outcome_row
 from evaluators.outcome import Graded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from evaluators.detectors.finding import Finding
     from evaluators.sample import Sample
@@ -66,7 +66,8 @@ class LeakageEvaluator(PassFailEvaluator, RowEvaluator):
         """Search the answer and each passage of its context."""
         answer = sample.answer or ""
         answer_findings = self._found(answer)
-        passages = [self._found(text or "") for text in self._passages(sample)]
+        given = () if self.context_skip_reason(sample) else sample.contexts or ()
+        passages = [self._found(text or "") for text in given]
         scores = pass_fail_scores(
             answer=not any(map(self.counts, answer_findings)),
             context=self.context_skip_reason(sample)
@@ -137,9 +138,6 @@ class LeakageEvaluator(PassFailEvaluator, RowEvaluator):
                 both.schema.items(), *both.rows(), strict=True
             )
         ]
-
-    def _passages(self, sample: Sample) -> Sequence[str]:
-        return () if self.context_skip_reason(sample) else sample.contexts or ()
 
     @cached_property
     def _found(self) -> Callable[[str], tuple[Finding, ...]]:

@@ -102,8 +102,9 @@ def build_models(choices: ModelSettings) -> tuple[Mapping[str, Model], Mapping[s
             found[role] = RemoteLanguageModel(role, endpoint, cache, choices.options)
         else:
             found[role] = LocalModel(role, name, kind, choices.home, choices.options, cache, loaded)
-    return found, {role: _not_configured(role) for role in ROLES if role not in choices.names}
-
-
-def _not_configured(role: str) -> str:
-    return f"no {role} model is configured: set models.{role} to a folder or a name on the hub"
+    missing = {
+        role: f"no {role} model is configured: set models.{role} to a folder or a name on the hub"
+        for role in ROLES
+        if role not in choices.names
+    }
+    return found, missing

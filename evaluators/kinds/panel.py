@@ -110,7 +110,9 @@ def combine(panel: Panel, metrics: Sequence[Metric], outcomes: Sequence[Graded])
         for name in names
     }
     primary = next((metric.name for metric in metrics if metric.primary), names[0])
-    shown = next((each for each in outcomes if _is_number(each.scores[primary])), outcomes[0])
+    shown = next(
+        (each for each in outcomes if not isinstance(each.scores[primary], Unscored)), outcomes[0]
+    )
     reasons = {
         member: reason
         for member, outcome in by_member.items()
@@ -161,10 +163,6 @@ def _reason(scores: Scores, primary: str) -> Unscored | None:
 
 def _may_change(value: Value) -> bool:
     return isinstance(value, JudgeError | JudgeSkipped)
-
-
-def _is_number(value: Value) -> bool:
-    return not isinstance(value, Unscored)
 
 
 def _number_or_none(value: Value) -> float | None:

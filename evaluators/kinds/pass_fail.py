@@ -117,12 +117,7 @@ def pass_fail_scores(*, answer: bool, context: bool | Unscored = NOT_JUDGED) -> 
     }
 
 
-def unjudged_scores(reason: Unscored, *, unparsed: bool = False) -> Scores:
-    """Return the scores of a sample that could not be judged.
-
-    Args:
-        reason: The reason.
-        unparsed: Whether there was a reply that could not be parsed.
-    """
+def unjudged_scores(reason: Unscored) -> Scores:
+    """Return the scores of a sample that could not be judged for a reason."""
     names = [metric.name for metric in PassFailEvaluator.metrics if metric.level == "sample"]
-    return {**dict.fromkeys(names, reason), "parse_failures": float(unparsed)}
+    return {**dict.fromkeys(names, reason), "parse_failures": 0.0}

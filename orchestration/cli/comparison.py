@@ -92,7 +92,7 @@ def compare_systems(
     absent = rows.join(pairs, on=key, how="anti")
     if absent.height:
         pairs = pl.concat(
-            [pairs, _compute(copy, benchmark, (a, b), absent)], how="diagonal_relaxed"
+            [pairs, _compute_absent(copy, benchmark, (a, b), absent)], how="diagonal_relaxed"
         )
     rows = rows.join(pairs, on=key, maintain_order="left").drop("signature", "metric")
     if rows.is_empty():
@@ -112,7 +112,7 @@ def compare_systems(
     ).drop("address", "name", "is_primary")
 
 
-def _compute(
+def _compute_absent(
     copy: Source, benchmark: Benchmark, systems: tuple[str, str], absent: pl.DataFrame
 ) -> pl.DataFrame:
     """Compute the comparisons of two systems by metrics that the table lacks.
@@ -120,7 +120,7 @@ def _compute(
     Raises:
         NotComparable: An evaluator is not configured as it was when the copy was published.
     """
-    from assets.leaderboard.compare_pair import compare_pair
+    from assets.analysis.compare_pair import compare_pair
 
     configured = {evaluator.name: evaluator.signature for evaluator in benchmark.evaluators}
     for name, signature in absent.select("evaluator", "signature").unique().sort("*").iter_rows():
@@ -169,7 +169,7 @@ def describe_comparison(
             "significant difference."
         )
     shared = row["p_page"]
-    adjusted = f"adjusted p {_p(row['p_adjusted'] if shared is None else shared)}"
+    adjusted = f"adjusted p {_format_p(row['p_adjusted'] if shared is None else shared)}"
     if verdict in ("better", "worse"):
         return f"{metric}: {a} is {_describe_better(row, b, questions, adjusted)}."
     detectable = row["detectable_difference"]
@@ -196,7 +196,7 @@ def _describe_better(row: Mapping[str, Any], b: str, questions: str, adjusted: s
     if shared is not None and shared >= LEVEL:
         return (
             f"{row['verdict']} than {b} by {size}, but not significantly among all statements of "
-            f"the report ({adjusted}; alone p {_p(row['p_adjusted'])}){constant}"
+            f"the report ({adjusted}; alone p {_format_p(row['p_adjusted'])}){constant}"
         )
     exploratory = _EXPLORATORY if shared is None else ""
     return f"significantly {row['verdict']} than {b} by {size} ({adjusted}){constant}{exploratory}"
@@ -328,5 +328,5 @@ def describe_refusal(rows: pl.DataFrame, benchmark: str, publication: str) -> st
     return f"{benchmark!r} is not comparable with {publication}: {said}"
 
 
-def _p(value: float) -> str:
+def _format_p(value: float) -> str:
     return "below 0.001" if value < 0.001 else f"= {value:.3f}"  # noqa: PLR2004

@@ -136,13 +136,13 @@ def lay_out(
         if len(found) < len(shown):
             left_out.append(str(name))
         shown = found
-        shape = _fit(shown, width, long_cells=long_cells)
+        shape = _fit_columns(shown, width, long_cells=long_cells)
         if shape is not None:
-            return [*_table(shown, shape)], left_out
+            return [*_format_table(shown, shape)], left_out
     if keys is None:
         numbers = [at for at, column in enumerate(columns) if column.numeric]
         keys = numbers[0] if numbers else 1
-    return [*_stacked(shown, keys, width)], left_out
+    return [*_format_stacked(shown, keys, width)], left_out
 
 
 def is_natural(columns: Sequence[Column], width: int) -> bool:
@@ -152,14 +152,14 @@ def is_natural(columns: Sequence[Column], width: int) -> bool:
 
 def fits(columns: Sequence[Column], width: int) -> bool:
     """Return whether a table fits with its texts wrapped to any number of lines."""
-    return _fit(columns, width, long_cells=True) is not None
+    return _fit_columns(columns, width, long_cells=True) is not None
 
 
 def _natural_width(columns: Sequence[Column], gap: str) -> int:
     return sum(column.natural for column in columns) + len(gap) * (len(columns) - 1)
 
 
-def _fit(columns: Sequence[Column], width: int, *, long_cells: bool) -> _Shape | None:
+def _fit_columns(columns: Sequence[Column], width: int, *, long_cells: bool) -> _Shape | None:
     """Return the shape with which a table fits; None if there is none."""
     natural = [column.natural for column in columns]
     for gap in GAPS:
@@ -184,15 +184,15 @@ def _fit(columns: Sequence[Column], width: int, *, long_cells: bool) -> _Shape |
     return _Shape(widths, GAPS[-1])
 
 
-def _table(columns: Sequence[Column], shape: _Shape) -> Iterator[str]:
+def _format_table(columns: Sequence[Column], shape: _Shape) -> Iterator[str]:
     """Yield the lines of a table: headings, a rule, and rows."""
-    yield from _heading(columns, shape)
+    yield from _format_heading(columns, shape)
     yield "─" * (sum(shape.widths) + len(shape.gap) * (len(columns) - 1))
     for at in range(len(columns[0].cells)):
-        yield from _row(columns, shape, at)
+        yield from _format_row(columns, shape, at)
 
 
-def _heading(columns: Sequence[Column], shape: _Shape) -> Iterator[str]:
+def _format_heading(columns: Sequence[Column], shape: _Shape) -> Iterator[str]:
     wrapped = [
         [part for line in column.heading for part in wrap(line, size)]
         for column, size in zip(columns, shape.widths, strict=True)
@@ -201,18 +201,18 @@ def _heading(columns: Sequence[Column], shape: _Shape) -> Iterator[str]:
     # The last lines stand on the rule.
     raised = [[*[""] * (height - len(lines)), *lines] for lines in wrapped]
     for lines in zip(*raised, strict=True):
-        yield _line(lines, columns, shape)
+        yield _format_line(lines, columns, shape)
 
 
-def _row(columns: Sequence[Column], shape: _Shape, at: int) -> Iterator[str]:
+def _format_row(columns: Sequence[Column], shape: _Shape, at: int) -> Iterator[str]:
     wrapped = [
         wrap(column.cells[at], size) for column, size in zip(columns, shape.widths, strict=True)
     ]
     for lines in zip_longest(*wrapped, fillvalue=""):
-        yield _line(lines, columns, shape)
+        yield _format_line(lines, columns, shape)
 
 
-def _line(texts: Sequence[str], columns: Sequence[Column], shape: _Shape) -> str:
+def _format_line(texts: Sequence[str], columns: Sequence[Column], shape: _Shape) -> str:
     padded = []
     for text, column, size in zip(texts, columns, shape.widths, strict=True):
         space = " " * (size - cell_len(text))
@@ -220,7 +220,7 @@ def _line(texts: Sequence[str], columns: Sequence[Column], shape: _Shape) -> str
     return shape.gap.join(padded).rstrip()
 
 
-def _stacked(columns: Sequence[Column], keys: int, width: int) -> Iterator[str]:
+def _format_stacked(columns: Sequence[Column], keys: int, width: int) -> Iterator[str]:
     """Yield the lines of a table whose widest texts stand above or below the rest of their row.
 
     Texts after the keys stand below. Keys stand above, and all of them if one of them does.
@@ -234,16 +234,16 @@ def _stacked(columns: Sequence[Column], keys: int, width: int) -> Iterator[str]:
     for widest in sorted(texts, key=lambda at: -columns[at].longest_cell):
         own |= set(range(keys)) if widest < keys else {widest}
         rest = [column for at, column in enumerate(columns) if at not in own]
-        shape = _fit(rest, width - len(INDENT), long_cells=False) if rest else None
+        shape = _fit_columns(rest, width - len(INDENT), long_cells=False) if rest else None
         if shape is not None:
             above = [column for at, column in enumerate(columns[:keys]) if at in own]
             below = [columns[at] for at in sorted(own) if at >= keys]
-            yield from _with_texts(above, rest, below, shape, width)
+            yield from _format_with_texts(above, rest, below, shape, width)
             return
-    yield from _records(columns, width)
+    yield from _format_records(columns, width)
 
 
-def _with_texts(
+def _format_with_texts(
     above: Sequence[Column],
     rest: Sequence[Column],
     below: Sequence[Column],
@@ -252,19 +252,19 @@ def _with_texts(
 ) -> Iterator[str]:
     indent = INDENT if above else ""
     deeper = indent + INDENT
-    yield from _join([column.name for column in above], width)
-    yield from (indent + line for line in _heading(rest, shape))
+    yield from _join_texts([column.name for column in above], width)
+    yield from (indent + line for line in _format_heading(rest, shape))
     yield from (deeper + column.name for column in below)
     yield "─" * width
     for at in range(len(rest[0].cells)):
-        yield from _join([column.cells[at] for column in above], width)
-        yield from (indent + line for line in _row(rest, shape, at))
+        yield from _join_texts([column.cells[at] for column in above], width)
+        yield from (indent + line for line in _format_row(rest, shape, at))
         for column in below:
             lines = wrap(column.cells[at], width - len(deeper))
             yield from (deeper + line for line in lines)
 
 
-def _join(texts: Sequence[str], width: int) -> Iterator[str]:
+def _join_texts(texts: Sequence[str], width: int) -> Iterator[str]:
     """Yield texts beside each other, and those that do not fit below each other."""
     line = ""
     for text in texts:
@@ -280,12 +280,12 @@ def _join(texts: Sequence[str], width: int) -> Iterator[str]:
         yield line
 
 
-def _records(columns: Sequence[Column], width: int) -> Iterator[str]:
+def _format_records(columns: Sequence[Column], width: int) -> Iterator[str]:
     """Yield each row as lines of a name and a value."""
     room = max(cell_len(column.name) for column in columns)
     beside = width - room - len(GAPS[0])
     if not columns[0].cells:
-        yield from _join([column.name for column in columns], width)
+        yield from _join_texts([column.name for column in columns], width)
     for at in range(len(columns[0].cells)):
         if at:
             yield ""

@@ -168,13 +168,13 @@ def _count(number: int, what: str) -> list[str]:
     return [f"{number} more {what}{'' if number == 1 else 's'}"] if number else []
 
 
-def _heading(row: Row, width: int | None) -> str:
+def _format_heading(row: Row, width: int | None) -> str:
     """Return the metric with an arrow in its better direction; on a terminal on two lines."""
     between = "." if width is None else "\n"
     return f"{row['evaluator']}{between}{row['metric']} {ARROWS[row['best']]}"
 
 
-def _rank(row: Row) -> str | None:
+def _format_rank(row: Row) -> str | None:
     """Return a rank, with the range that the uncertainty allows in brackets."""
     if row.get("rank") is None:
         return None
@@ -186,8 +186,8 @@ def _rank(row: Row) -> str | None:
 def _one_metric(rows: list[Row], width: int | None, title: str | None) -> Iterator[Table | str]:
     """Yield the table of one metric, a row per system with its counts, and notes about it."""
     passes = {None: None, 0: False, 1: True}
-    rows = [{**row, "#": _rank(row), "passes": passes[row["passes"]]} for row in rows]
-    columns = {"#": "#", "system": "system", _heading(rows[0], width): "mean"}
+    rows = [{**row, "#": _format_rank(row), "passes": passes[row["passes"]]} for row in rows]
+    columns = {"#": "#", "system": "system", _format_heading(rows[0], width): "mean"}
     columns |= {"n": "n", "scored": "n_scored"}
     if any(row.get("n_not_asked") for row in rows):
         columns["not asked"] = "n_not_asked"
@@ -238,12 +238,12 @@ def _several_metrics(
         title: The heading of the table.
     """
     columns: dict[str, list[Any]] = {
-        "#": [_rank(ranked.get(system, {})) for system in systems],
+        "#": [_format_rank(ranked.get(system, {})) for system in systems],
         "system": list(systems),
     }
     for metric in shown:
         own = [cells[system, *metric] for system in systems if (system, *metric) in cells]
-        columns[_heading(own[0], width)] = _metric_column(systems, metric, cells)
+        columns[_format_heading(own[0], width)] = _metric_column(systems, metric, cells)
     rows = [[cells[system, *m] for m in shown if (system, *m) in cells] for system in systems]
     # A metric of the whole set counts every answer to a question.
     counts = {
@@ -271,9 +271,9 @@ def _metric_column(systems: Sequence[str], metric: MetricName, cells: Cells) -> 
 
     rows = [cells.get((system, *metric), {}) for system in systems]
     best = best_systems([row for row in rows if row])
-    means = [_mean(row) for row in rows]
+    means = [_format_mean(row) for row in rows]
     signs = ["*" if system in best else "" for system in systems]
-    counts = [_missing(row) for row in rows]
+    counts = [_describe_missing(row) for row in rows]
     columns = [(means, str.rjust), (signs, str.ljust), (counts, str.ljust)]
     padded = [
         [pad(text, max(map(len, texts))) for text in texts] for texts, pad in columns if any(texts)
@@ -281,13 +281,13 @@ def _metric_column(systems: Sequence[str], metric: MetricName, cells: Cells) -> 
     return [" ".join(parts) for parts in zip(*padded, strict=True)]
 
 
-def _mean(row: Row) -> str:
+def _format_mean(row: Row) -> str:
     if row and row["n"] == row["n_not_applicable"]:
         return "n/a"
     return f"{row['mean']:.3f}" if row.get("mean") is not None else "-"
 
 
-def _missing(row: Row) -> str:
+def _describe_missing(row: Row) -> str:
     """Return `4/5` if one of five applicable samples has no score; empty if none is missing."""
     applicable = row["n"] - row["n_not_applicable"] if row else 0
     scored = row["n_scored"] if row else 0
@@ -299,8 +299,8 @@ def _describe_signs(cells: Cells, metrics: Sequence[MetricName]) -> list[str]:
     from assets.leaderboard.winner import best_systems
 
     shown = [[row for key, row in cells.items() if key[1:] == metric] for metric in metrics]
-    counts = next(filter(None, (_missing(row) for rows in shown for row in rows)), "")
-    has_inputs = all(_mean(row) != "n/a" for rows in shown for row in rows)
+    counts = next(filter(None, (_describe_missing(row) for rows in shown for row in rows)), "")
+    has_inputs = all(_format_mean(row) != "n/a" for rows in shown for row in rows)
     meanings = {
         "* the best, where another system is significantly worse": any(map(best_systems, shown)),
         f"{counts}: scored of applicable samples": bool(counts),

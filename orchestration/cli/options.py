@@ -11,12 +11,16 @@ import click
 from orchestration.cli.program import debug_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from assets.project import Project
     from orchestration.runs import RunOptions
+    from warehouse.publish.snapshot import OpenSnapshot
 
 Command = TypeVar("Command", bound="Callable[..., None]")
+
+METRIC_NAMES = ("evaluator || '.' || metric", "metric", "evaluator")
+"""The SQL of the names by which metrics can be given."""
 
 MAX_NAMES = 12
 """How many names an error message lists when none is similar to the given one."""
@@ -146,6 +150,37 @@ def require_known(what: str, names: tuple[str, ...], known: list[str]) -> tuple[
             hint = hint or f"; known: {listed}"
             raise UnknownName(f"there is no {what} {name!r}{hint}")
     return tuple(dict.fromkeys(names))
+
+
+def rows_named(
+    copy: OpenSnapshot,
+    table: str,
+    what: str,
+    names: tuple[str, ...],
+    columns: Sequence[str] = (),
+) -> str:
+    """Return the SQL condition for the rows that the user named; all rows without names.
+
+    Args:
+        copy: The published copy.
+        table: The table whose rows have names.
+        what: The kind of thing that the names refer to, for the error message.
+        names: The names that the user gave.
+        columns: The SQL of the names of a row; by default the column `what`.
+
+    Raises:
+        UnknownName: A name is not in the table; the message suggests a similar one.
+    """
+    from orchestration.published import among
+
+    if not names:
+        return "true"
+    columns = columns or (what,)
+    known = copy.fetch_rows(
+        f"SELECT DISTINCT unnest([{', '.join(columns)}]) AS name FROM {table} ORDER BY name"  # noqa: S608
+    )
+    wanted = require_known(what, names, [row["name"] for row in known])
+    return f"({' OR '.join(among(column, wanted) for column in columns)})"
 
 
 def run_options(

@@ -66,13 +66,13 @@ def write(
     """
     cells = ([to_json_value(value) for value in row] for row in rows)
     if output_format == "json":
-        _json(columns, cells)
+        _write_json(columns, cells)
     elif output_format == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows([_format_csv(value) for value in row] for row in cells)
     elif output_format == "md":
-        _markdown(columns, cells, title, numeric)
+        _write_markdown(columns, cells, title, numeric)
     else:
         from orchestration.cli.layout import terminal_width
 
@@ -90,7 +90,7 @@ def write(
             echo(line)
 
 
-def _json(columns: Sequence[str], cells: Iterable[Sequence[Any]]) -> None:
+def _write_json(columns: Sequence[str], cells: Iterable[Sequence[Any]]) -> None:
     """Write a list of objects as `json.dumps` does with an indent of 2."""
     separator = "["
     for row in cells:
@@ -109,10 +109,10 @@ def to_json_value(value: Any) -> Any:
         return [to_json_value(item) for item in value]
     if hasattr(value, "to_list"):
         return to_json_value(value.to_list())
-    return _scalar(value)
+    return _to_scalar(value)
 
 
-def _scalar(value: Any) -> str | float | bool | None:
+def _to_scalar(value: Any) -> str | float | bool | None:
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float | decimal.Decimal):
@@ -183,7 +183,7 @@ def table_columns(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list
     ]
 
 
-def _markdown(
+def _write_markdown(
     columns: Sequence[str],
     cells: Iterable[Sequence[Any]],
     title: str | None,

@@ -36,14 +36,14 @@ class Program(click.Group):
         A command module may set `HELP_ORDER`; the others follow in alphabetical order.
         """
         names = [module.name for module in pkgutil.iter_modules(commands.__path__)]
-        order = {name: getattr(_module(name), "HELP_ORDER", math.inf) for name in names}
+        order = {name: getattr(_import_command(name), "HELP_ORDER", math.inf) for name in names}
         return sorted(names, key=lambda name: (order[name], name))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import the module of a command and return the command."""
         if cmd_name not in {module.name for module in pkgutil.iter_modules(commands.__path__)}:
             return None
-        command: click.Command = _module(cmd_name).command
+        command: click.Command = _import_command(cmd_name).command
         return command
 
     def resolve_command(
@@ -113,7 +113,7 @@ def describe_error(error: Exception) -> str:
     )
 
 
-def _module(name: str) -> ModuleType:
+def _import_command(name: str) -> ModuleType:
     return importlib.import_module(f"{commands.__name__}.{name}")
 
 

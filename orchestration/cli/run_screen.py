@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestration.cli.finished import (
+from orchestration.cli.finished_run import (
     describe_answers,
     describe_budget,
     describe_judge_calls,
@@ -26,7 +26,7 @@ from orchestration.published import SHOWN, WORST_FIRST, among, load_gates, selec
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from orchestration.cli.finished import Finished
+    from orchestration.cli.finished_run import Finished
     from orchestration.runs.events import RunRecord
     from warehouse.publish.snapshot import OpenSnapshot
 
@@ -54,7 +54,7 @@ def write_screen(finished: Finished, copy: OpenSnapshot, benchmarks: Sequence[st
         copy: The published copy.
         benchmarks: The benchmarks whose leaderboards are shown, if they have room.
     """
-    messages = list(_messages(finished, copy))
+    messages = list(_describe_run(finished, copy))
     width = terminal_width(sys.stderr) - len(FURTHER)
     below = sum(len(wrap(message, width)) for message in messages)
     wrote = _write_leaderboards(finished, copy, benchmarks, SCREEN - below)
@@ -119,20 +119,20 @@ def _leaderboard_lines(
             yield from wrap(part, width) if sys.stdout.isatty() else [part]
 
 
-def _messages(finished: Finished, copy: OpenSnapshot) -> Iterator[str]:
-    yield from _gates(copy, finished.benchmarks)
-    yield from _problems(copy, finished.benchmarks)
-    yield from _rejects(copy, finished.benchmarks)
+def _describe_run(finished: Finished, copy: OpenSnapshot) -> Iterator[str]:
+    yield from _describe_gates(copy, finished.benchmarks)
+    yield from _describe_problems(copy, finished.benchmarks)
+    yield from _describe_rejects(copy, finished.benchmarks)
     record = finished.record
     notes = [f"note: {note}" for note in finished.notes]
     if record is not None:
         found = (metadata.get("notes") or () for metadata in record.metadata.values())
         notes += [f"note: {note}" for each in found for note in each]
-    yield from _first(notes, "notes", _command("doctor"))
+    yield from _limit(notes, "notes", _command("doctor"))
     if record is None:
         yield "nothing has changed since: 0 scored"
     else:
-        yield from _first(list(_warnings(record)), "warnings", _command("dev"))
+        yield from _limit(list(_describe_warnings(record)), "warnings", _command("dev"))
         yield from describe_answers(record)
         yield from filter(None, (describe_judge_calls(record), describe_budget(record)))
         scored, current = (total(record, name) for name in ("scored", "up to date"))
@@ -141,7 +141,7 @@ def _messages(finished: Finished, copy: OpenSnapshot) -> Iterator[str]:
     yield f"report: {finished.report.absolute().as_uri()}"
 
 
-def _gates(copy: OpenSnapshot, benchmarks: Sequence[str]) -> Iterator[str]:
+def _describe_gates(copy: OpenSnapshot, benchmarks: Sequence[str]) -> Iterator[str]:
     """Count the verdicts of all gates; the error of the run names failed ones."""
     counts = Counter(
         gate["verdict"].replace("_", " ") if gate["passed"] else "failed"
@@ -151,7 +151,7 @@ def _gates(copy: OpenSnapshot, benchmarks: Sequence[str]) -> Iterator[str]:
         yield f"gates: {', '.join(f'{count} {verdict}' for verdict, count in counts.most_common())}"
 
 
-def _problems(copy: OpenSnapshot, benchmarks: Sequence[str]) -> Iterator[str]:
+def _describe_problems(copy: OpenSnapshot, benchmarks: Sequence[str]) -> Iterator[str]:
     chosen = among("benchmark", benchmarks)
     counted = copy.fetch_rows(
         f"SELECT severity, count(*) AS n FROM v_problems WHERE {chosen} GROUP BY severity"  # noqa: S608
@@ -171,7 +171,7 @@ def _problems(copy: OpenSnapshot, benchmarks: Sequence[str]) -> Iterator[str]:
         yield f"  ... all: {_command('problems')}"
 
 
-def _rejects(copy: OpenSnapshot, benchmarks: Sequence[str]) -> Iterator[str]:
+def _describe_rejects(copy: OpenSnapshot, benchmarks: Sequence[str]) -> Iterator[str]:
     first = copy.fetch_rows(
         "SELECT *, count(*) OVER () AS n FROM rejects "  # noqa: S608
         f"WHERE {among('benchmark', benchmarks)} "
@@ -188,14 +188,14 @@ def _rejects(copy: OpenSnapshot, benchmarks: Sequence[str]) -> Iterator[str]:
         yield f'  ... all: {_command("sql")} "{query}"'
 
 
-def _warnings(record: RunRecord) -> Iterator[str]:
+def _describe_warnings(record: RunRecord) -> Iterator[str]:
     for check in record.checks:
         if not (check.passed or check.is_error):
             description = f": {check.description}" if check.description else ""
             yield f"warning: check {check.name!r} of {check.asset}{description}"
 
 
-def _first(lines: Sequence[str], what: str, command: str) -> Iterator[str]:
+def _limit(lines: Sequence[str], what: str, command: str) -> Iterator[str]:
     """Yield the first lines, and how many more there are."""
     yield from lines[:MAX_NOTES]
     if len(lines) > MAX_NOTES:

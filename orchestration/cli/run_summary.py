@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orchestration.cli import continuous_integration as ci
-from orchestration.cli.finished import total
+from orchestration.cli.finished_run import total
 from orchestration.cli.output import echo, echo_json, escape_markdown, to_json_value
 from orchestration.published import SHOWN, WORST_FIRST, among, load_gates, select_leaderboard
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assets.project import Benchmark, Project
-    from orchestration.cli.finished import Finished
+    from orchestration.cli.finished_run import Finished
     from orchestration.runs.events import RunRecord
     from warehouse.publish.snapshot import OpenSnapshot
 
@@ -40,10 +40,10 @@ def write_summary(finished: Finished, style: str, document_qa: Project | None = 
                 echo()
                 _write_leaderboards(opened, finished.benchmarks)
                 lines = [gate["message"] for gate in load_gates(opened, finished.benchmarks)]
-                lines += [row["message"] for row in _problems(opened, finished.benchmarks)]
+                lines += [row["message"] for row in _load_problems(opened, finished.benchmarks)]
                 echo("".join(f"\n* {escape_markdown(line)}" for line in lines))
         if style == "json":
-            echo_json(_summary(finished, opened))
+            echo_json(_summarize_run(finished, opened))
         if style == "table":
             from orchestration.cli.run_screen import write_screen
 
@@ -53,7 +53,7 @@ def write_summary(finished: Finished, style: str, document_qa: Project | None = 
             write_screen(finished, opened, others)
 
 
-def _summary(finished: Finished, copy: OpenSnapshot) -> dict[str, Any]:
+def _summarize_run(finished: Finished, copy: OpenSnapshot) -> dict[str, Any]:
     """Return what a run found as an object for programs."""
     tables: dict[str, dict[str, list[Any]]] = {
         name: {"leaderboard": [], "problems": [], "gates": []} for name in finished.benchmarks
@@ -166,6 +166,6 @@ def _question_file(project: Project, benchmark: Benchmark) -> str:
     return path.as_posix().removeprefix(f"{project.home.as_posix()}/")
 
 
-def _problems(copy: OpenSnapshot, benchmarks: Sequence[str]) -> list[dict[str, Any]]:
+def _load_problems(copy: OpenSnapshot, benchmarks: Sequence[str]) -> list[dict[str, Any]]:
     chosen = among("benchmark", benchmarks)
     return copy.fetch_rows(f"SELECT * FROM v_problems WHERE {chosen} ORDER BY {WORST_FIRST}")  # noqa: S608

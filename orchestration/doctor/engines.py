@@ -66,7 +66,10 @@ def diagnose_judge(settings: Settings) -> Iterator[Diagnosis]:
             if judge.panel is None:
                 yield from found
             else:
-                yield from (_about_member(each, settings_of_one.name) for each in found)
+                yield from (
+                    replace(each, subject=f"{each.subject} {settings_of_one.name}")
+                    for each in found
+                )
         yield from _repeats(judge)
 
 
@@ -76,11 +79,6 @@ def _diagnose_model(settings: JudgeSettings, project: Project) -> Iterator[Diagn
     else:
         yield from _judge_model(settings, project)
         yield from _same_family(settings.model, project)
-
-
-def _about_member(found: Diagnosis, member: str) -> Diagnosis:
-    """Add the name of a member of a panel to a diagnosis."""
-    return replace(found, subject=f"{found.subject} {member}")
 
 
 def model_family(name: str) -> str | None:
@@ -98,7 +96,7 @@ def _human_labels(project: Project) -> Diagnosis:
 
 
 def _recording(recording: Path) -> Diagnosis:
-    from evaluators.engines.judge.replay_file import RecordedAsker
+    from evaluators.engines.judge.recorded import RecordedAsker
 
     try:
         asyncio.run(RecordedAsker(recording).open())
@@ -108,7 +106,7 @@ def _recording(recording: Path) -> Diagnosis:
 
 
 def _judge_model(settings: JudgeSettings, project: Project) -> Iterator[Diagnosis]:
-    from evaluators.engines.judge.litellm_call import missing_key
+    from evaluators.engines.judge.reachable import missing_key
 
     key = missing_key(settings)
     if key is not None and settings.optional:

@@ -14,8 +14,8 @@ from assets.project import is_judged
 from calls.file_system import why_unwritable
 from calls.prices import Prices
 from evaluators.engines.judge.errors import BadJudgeSettings
-from evaluators.engines.judge.litellm_call import missing_key
 from evaluators.engines.judge.prices import require_price
+from evaluators.engines.judge.reachable import missing_key
 from orchestration.config.judge.factory import LlmJudgeFactory, PanelFactory
 from orchestration.errors import OrchestrationError
 from systems.clients import make_client

@@ -84,7 +84,7 @@ def test_the_leaderboard_is_that_of_the_means_of_the_questions() -> None:
 def test_many_answers_are_combined_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     given = answers(20)
     at_once = scoreline.evaluate(questions(20), given, [right])
-    monkeypatch.setattr(refresh, "FOLDED_ANSWERS", 40)
+    monkeypatch.setattr(refresh, "AVERAGED_ANSWERS", 40)
     in_parts = scoreline.evaluate(questions(20), given, [right])
     columns = ("system", "question_id", "metric", "value", "detail")
     found, expected = (each.scores.select(columns).sort(pl.all()) for each in (in_parts, at_once))

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from records.document import Document
     from records.question import Question
     from warehouse.formats.format import Reader
 
@@ -53,7 +52,8 @@ def load_documents(pattern: str | Path) -> list[DocumentText]:
     problems: list[Problem] = []
     for record, location in _load(pattern, read_documents, "doc_id", "documents"):
         try:
-            documents.append(DocumentText(record.doc_id, _sentences(record)))
+            sentences = {name: text for name, text in record.numbered() if text.strip()}
+            documents.append(DocumentText(record.doc_id, sentences))
         except RecordError as error:
             problems.append(Problem(*location, str(error)))
     if problems:
@@ -83,7 +83,11 @@ def write_rows(files: Mapping[Path, Iterable[Mapping[str, Any]]], *, force: bool
         FileDiffers: A file has other contents; then no file is written.
     """
     contents = {path: encode_rows(rows) for path, rows in files.items()}
-    changed = {path: new for path, new in contents.items() if _contents(path) != new}
+    changed = {
+        path: new
+        for path, new in contents.items()
+        if (path.read_bytes() if path.exists() else b"") != new
+    }
     differing = [str(path) for path in changed if path.exists()]
     if differing and not force:
         raise FileDiffers(differing)
@@ -99,15 +103,6 @@ def encode_rows(rows: Iterable[Mapping[str, Any]]) -> bytes:
     """Return rows as JSON Lines."""
     lines = [json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows]
     return "".join(f"{line}\n" for line in lines).encode()
-
-
-def _contents(path: Path) -> bytes:
-    return path.read_bytes() if path.exists() else b""
-
-
-def _sentences(document: Document) -> dict[str, str]:
-    """Return the sentences with text by id."""
-    return {name: text for name, text in document.numbered() if text.strip()}
 
 
 def _load(

@@ -210,7 +210,7 @@ WHERE {scope.condition}
     return Query(sql, {"evaluator": evaluator})
 
 
-def answers_to_fold(
+def repeated_answers(
     benchmark: str, evaluator: str, signature: str, part: int = 0, parts: int = 1
 ) -> Query:
     """Select the scores of all answers of a benchmark, with the label of each answer.

@@ -9,7 +9,7 @@ import polars as pl
 
 from assets.analysis.comparability import NotComparable, require_scored
 from assets.analysis.gates.result import GateResult
-from assets.leaderboard.score_matrix import load_question_index
+from assets.leaderboard.benchmark_scores import load_question_index
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.clusters import sum_by_cluster
 from evaluators.statistics.mean_bounds import exact_interval

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from assets.analysis.comparability import NotComparable, require_comparable
-from assets.leaderboard.score_matrix import load_question_index
+from assets.leaderboard.benchmark_scores import load_question_index
 from evaluators.statistics.clusters import ClusterSums, Groups, sum_by_cluster
 from warehouse.queries.comparisons import paired_scores
 

@@ -70,7 +70,7 @@ def evaluate_sequential_gate(
             for (evaluator, metric), paired in zip(metrics, scores, strict=True)
         ]
 
-    return _judge(names, metrics, scores, warehouse.write(record), tolerance, statements)
+    return _decide(names, metrics, scores, warehouse.write(record), tolerance, statements)
 
 
 def report_sequential_gate(
@@ -109,7 +109,7 @@ def report_sequential_gate(
                 "`scoreline run` first"
             )
         looks.append(look)
-    return _judge(names, metrics, scores, looks, tolerance, statements)
+    return _decide(names, metrics, scores, looks, tolerance, statements)
 
 
 def _load_scores(
@@ -128,7 +128,7 @@ def _load_scores(
     return scores
 
 
-def _judge(
+def _decide(
     names: tuple[str, str, str],
     metrics: Sequence[tuple[Evaluator, Metric]],
     scores: Sequence[PairedScores],

@@ -28,9 +28,6 @@ ANSWERS_PER_FILE = 1_000
 ANSWERS_PER_QUERY = 20_000
 """Each query scans the tables once, so one query reads the answers of many files."""
 
-FEW_ROWS = 2_000
-"""Up to so many rows, Python is faster than queries."""
-
 PASSAGES_PER_FILE = 500_000
 """The characters of passages after which another file begins."""
 
@@ -111,10 +108,12 @@ class PackedColumn:
 
     def __init__(self, column: pl.Series) -> None:
         """Take a column of plain values, or of lists of them."""
-        self._values: list[Any] | pl.Series = column
+        self._values = column
         self._lengths: NDArray[np.int64] | None = None
         if isinstance(column.dtype, pl.List):
-            self._lengths, self._values = _flatten(column)
+            lengths = column.list.len().cast(pl.Int64)
+            self._values = column.filter(lengths > 0).explode()
+            self._lengths = lengths.fill_null(-1).to_numpy()
             self._ends = np.append(0, np.cumsum(np.maximum(self._lengths, 0)))
 
     def part(self, start: int, stop: int) -> Any:
@@ -125,28 +124,13 @@ class PackedColumn:
             if all values are null.
         """
         if self._lengths is None:
-            values = self._part(start, stop)
-            return values if any(each is not None for each in values) else None
+            values = self._values[start:stop]
+            return None if values.null_count() == len(values) else values.to_list()
         lengths = self._lengths[start:stop]
         if (lengths < 0).all():
             return None
-        values = self._part(self._ends[start], self._ends[stop])
-        return {"lengths": lengths.tolist(), "values": values}
-
-    def _part(self, start: int, stop: int) -> list[Any]:
-        found = self._values[start:stop]
-        return found if isinstance(found, list) else found.to_list()
-
-
-def _flatten(lists: pl.Series) -> tuple[NDArray[np.int64], list[Any] | pl.Series]:
-    """Return the lengths of lists, -1 for null, and all their values."""
-    if len(lists) > FEW_ROWS:
-        lengths = lists.list.len().cast(pl.Int64)
-        return lengths.fill_null(-1).to_numpy(), lists.filter(lengths > 0).explode()
-    # To plan these queries takes longer than to flatten so few lists.
-    given = lists.to_list()
-    sizes = np.array([-1 if each is None else len(each) for each in given], dtype=np.int64)
-    return sizes, [value for each in given if each for value in each]
+        values = self._values[self._ends[start] : self._ends[stop]]
+        return {"lengths": lengths.tolist(), "values": values.to_list()}
 
 
 class PackedTable:

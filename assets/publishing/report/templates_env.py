@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import marshal
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import BaseLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from assets.fingerprints.digests import digest_of
-from assets.fingerprints.installed_code import cached_by_code
 from assets.publishing.report import formatting
 from warehouse.foreign_text import show_hidden_isolated
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping, Sequence
-
-    from jinja2 import Template
+    from collections.abc import Mapping, Sequence
 
 PACKAGE = __name__.rpartition(".")[0]
 PAGE = files(PACKAGE) / "page"
@@ -121,7 +117,7 @@ def _without_hidden(value: Any) -> Any:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=_CompiledLoader(),
+        loader=PackageLoader(PACKAGE, "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -131,34 +127,3 @@ def _environment() -> Environment:
     for name in ("number", "count", "plural", "time", "breakable"):
         environment.filters[name] = getattr(formatting, f"format_{name}")
     return environment
-
-
-class _CompiledLoader(BaseLoader):
-    """Loads templates that were compiled once for the installed code: that takes 0.1 s."""
-
-    def load(
-        self,
-        environment: Environment,
-        name: str,
-        globals: MutableMapping[str, Any] | None = None,  # noqa: A002 - Jinja's name
-    ) -> Template:
-        """Return a template by the name of its file."""
-        code = marshal.loads(base64.b64decode(_compiled_templates()[name]))  # noqa: S302 - our cache
-        return environment.template_class.from_code(environment, code, globals or {})
-
-
-@cache
-def _compiled_templates() -> dict[str, str]:
-    """Return the code of all templates by name, in base64."""
-    compiled: dict[str, str] = cached_by_code("templates", _compile_templates)
-    return compiled
-
-
-def _compile_templates() -> dict[str, str]:
-    environment, loader = _environment(), PackageLoader(PACKAGE, "templates")
-    compiled = {}
-    for name in loader.list_templates():
-        source, file, _ = loader.get_source(environment, name)
-        code = marshal.dumps(environment.compile(source, name, file))
-        compiled[name] = base64.b64encode(code).decode()
-    return compiled

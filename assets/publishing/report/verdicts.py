@@ -23,12 +23,13 @@ MAX_LISTED = 4
 """The benchmarks with a verdict above the first page; the list of benchmarks has all of them."""
 
 
-def describe_verdicts(data: BenchmarkData, limit: int = MAX_VERDICTS) -> list[str]:
+def describe_verdicts(data: BenchmarkData) -> list[str]:
     """Return a sentence for each primary metric of a benchmark, the headline metric first."""
     if data.without_scores is not None:
         return [isolate(data.without_scores)]
     verdicts = [
-        describe_winner(data.metric_rows(*name), isolate) for name in data.shown_metrics[:limit]
+        describe_winner(data.metric_rows(*name), isolate)
+        for name in data.shown_metrics[:MAX_VERDICTS]
     ]
     return [verdict for verdict in verdicts if verdict is not None]
 

@@ -45,7 +45,7 @@ FROM (
 """Counts the expectations of the last validations, and those that failed."""
 
 
-def write_report(copy: Snapshot, publish: Path, patience_s: float = math.inf) -> Path:
+def write_report(copy: Snapshot, publish: Path) -> Path:
     """Write the report of a published copy.
 
     The name of a benchmark's folder contains the digest of its contents, so a folder that exists
@@ -56,17 +56,13 @@ def write_report(copy: Snapshot, publish: Path, patience_s: float = math.inf) ->
     Args:
         copy: The published copy.
         publish: The folder that receives `index.html` and `report/`.
-        patience_s: The seconds to wait while another process writes a report there.
 
     Returns:
         The path of the first page.
-
-    Raises:
-        WarehouseLocked: Another process is still writing after that time.
     """
     root = publish / FOLDER
     root.mkdir(parents=True, exist_ok=True)
-    with FileLock(root / ".writing", patience_s).exclusive(), copy.open() as snapshot:
+    with FileLock(root / ".writing", math.inf).exclusive(), copy.open() as snapshot:
         _write_shared_files(root)
         folders, cards = {}, {}
         for data in _write_benchmarks(snapshot, root):

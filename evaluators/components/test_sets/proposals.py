@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from evaluators.flows.prompt import Instruction
 from evaluators.flows.reply import Key, Reply
 from evaluators.flows.requests import Ask, ask
-from evaluators.outcome import JudgeError, ParseFailure, Unscored
+from evaluators.outcome import JudgeError, ParseFailure
 from evaluators.text.words import unicode_words
 
 if TYPE_CHECKING:
@@ -174,11 +174,8 @@ def propose_question(task: Task) -> Flow[Outcome]:
         return Outcome(proposal, (yield from _find_disagreement(task, proposal)))
     except (ParseFailure, JudgeError) as reason:
         what = "the proposal" if proposal is None else "the second pass"
-        return Outcome(proposal, _reason(what, reason), isinstance(reason, JudgeError))
-
-
-def _reason(what: str, reason: Unscored) -> str:
-    return f"{what}: {reason.status.value}: {reason.reason}"
+        said = f"{what}: {reason.status.value}: {reason.reason}"
+        return Outcome(proposal, said, isinstance(reason, JudgeError))
 
 
 def _keys(sentences: Mapping[str, str]) -> dict[str, str]:

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from calls.errors import UnsupportedRequest
-from evaluators.engines.judge.litellm_call import CallOptions
+from evaluators.engines.judge.litellm_client import CallOptions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from evaluators.engines.judge.litellm_call import Form
+    from evaluators.engines.judge.litellm_client import Form
     from evaluators.engines.judge.settings import JudgeSettings
 
 _LOG = logging.getLogger(__name__)

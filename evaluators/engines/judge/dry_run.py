@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calls.prices import REPLY_TOKENS, count_tokens
-from evaluators.engines.judge.asker import complete, to_reply
+from evaluators.engines.judge.judgment import complete, to_reply
 from evaluators.engines.judge.prices import prices_of
 from evaluators.engines.judge.settings import JudgeCallBuilder
 from evaluators.outcome import JudgeError, Unscored

@@ -9,7 +9,7 @@ from calls.budget import UsageHistory, reply_limit
 from calls.sender import CallKind
 from calls.usage import Bill
 from evaluators.engines.judge.errors import JudgeRefused
-from evaluators.engines.judge.litellm_call import LitellmClient
+from evaluators.engines.judge.litellm_client import LitellmClient
 from evaluators.engines.judge.prices import prices_of, require_price
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from calls.budget import Claim, Granted
     from calls.completion import Completion, Message
     from calls.errors import TransientFailure
-    from evaluators.engines.judge.litellm_call import CallOptions
+    from evaluators.engines.judge.litellm_client import CallOptions
     from evaluators.engines.judge.settings import JudgeSettings
 
 

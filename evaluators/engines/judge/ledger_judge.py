@@ -6,16 +6,14 @@ import asyncio
 import threading
 from collections import Counter
 from concurrent.futures import Future
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from calls.claims import ClaimedCalls
 from calls.http.loop_thread import LoopThread
-from evaluators.engines.judge.asker import complete, to_reply
 from evaluators.engines.judge.errors import JudgeFailure
+from evaluators.engines.judge.judgment import complete, to_reply
 from evaluators.engines.judge.parse import parse_reply
 from evaluators.engines.judge.settings import JudgeCallBuilder
-from evaluators.outcome import JudgeError, JudgeSkipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -25,51 +23,17 @@ if TYPE_CHECKING:
     from evaluators.engines.judge.asker import Asker
     from evaluators.engines.judge.settings import JudgeSettings
     from evaluators.flows.requests import Ask
-    from evaluators.outcome import Unscored
-
-NOT_ASKED = "not asked yet: run without --no-judge"
 
 
 def make_asker(settings: JudgeSettings, quota: Quota) -> Asker:
     """Make the asker for these settings; raise `JudgeFailure` for invalid settings."""
     if settings.recording is not None:
-        from evaluators.engines.judge.replay_file import RecordedAsker
+        from evaluators.engines.judge.recorded import RecordedAsker
 
         return RecordedAsker(settings.recording)
     from evaluators.engines.judge.llm_asker import LlmAsker
 
     return LlmAsker(settings, quota)
-
-
-class ReplayJudge:
-    """Answers from the ledger only; used to rescore without judge calls."""
-
-    def __init__(self, settings: JudgeSettings, ledger: Ledger) -> None:
-        self.identity = settings.identity
-        self._settings = settings
-        self._builder = JudgeCallBuilder(settings)
-        self._ledger = ledger
-
-    def ask(self, request: Ask[Any], origin: Origin) -> Future[Any]:
-        """Answer from the ledger.
-
-        A call that was never made gets a `JudgeError`, or `JudgeSkipped` if the judge is optional
-        and its key is missing.
-        """
-        stored = self._ledger.find(self._builder.of(request, origin).digest)
-        future: Future[Any] = Future()
-        complete(future, self._unasked() if stored is None else to_reply(stored, request))
-        return future
-
-    def _unasked(self) -> Unscored:
-        skipped = self._skip_reason
-        return JudgeError(NOT_ASKED) if skipped is None else JudgeSkipped(skipped)
-
-    @cached_property
-    def _skip_reason(self) -> str | None:
-        from evaluators.engines.judge.litellm_call import skip_reason
-
-        return skip_reason(self._settings)
 
 
 class LedgerJudge:

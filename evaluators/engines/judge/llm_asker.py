@@ -11,12 +11,12 @@ from calls.prices import count_tokens
 from calls.rate_limit import CallLimits
 from calls.sender import Sender
 from calls.usage import CallUsage
-from evaluators.engines.judge.asker import EMPTY, FILTERED, REFUSAL, TRUNCATED
 from evaluators.engines.judge.capabilities import Capabilities
 from evaluators.engines.judge.errors import BadJudgeSettings, JudgeRefused, JudgeUnreachable
 from evaluators.engines.judge.judge_kind import JudgeKind, JudgeRequest
-from evaluators.engines.judge.litellm_call import missing_key
+from evaluators.engines.judge.judgment import EMPTY, FILTERED, REFUSAL, TRUNCATED
 from evaluators.engines.judge.parse import InvalidReply
+from evaluators.engines.judge.reachable import missing_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from calls.call import Call, Origin, Outcome
     from calls.completion import Completion, Message
     from calls.quota import Quota
-    from evaluators.engines.judge.asker import Parser
-    from evaluators.engines.judge.litellm_call import CallOptions
+    from evaluators.engines.judge.judgment import Parser
+    from evaluators.engines.judge.litellm_client import CallOptions
     from evaluators.engines.judge.settings import JudgeSettings
 
 _MAX_WAIT_S = 60.0

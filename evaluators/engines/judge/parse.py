@@ -66,7 +66,7 @@ def parse_reply(text: str, request: Ask[Any]) -> Reply | InvalidReply:
     if issubclass(request.reply, PlainReply):
         found: str | InvalidReply = json.dumps({"text": rest})
     else:
-        found = _object(rest, request.reply)
+        found = _find_object(rest, request.reply)
     if isinstance(found, InvalidReply):
         return found
     try:
@@ -78,7 +78,7 @@ def parse_reply(text: str, request: Ask[Any]) -> Reply | InvalidReply:
     return InvalidReply(faults) if faults else reply
 
 
-def _object(text: str, reply: type[Reply]) -> str | InvalidReply:
+def _find_object(text: str, reply: type[Reply]) -> str | InvalidReply:
     """Return the first object of a text, or of its first code fence, as JSON.
 
     All objects after it must be equal to it. Those before a code fence may also show the form of
@@ -86,7 +86,7 @@ def _object(text: str, reply: type[Reply]) -> str | InvalidReply:
     """
     fence = None if text.startswith("{") else _FENCE.search(text)
     start = fence.end() if fence and "{" in text[fence.end() :] else 0
-    found = _objects(text[start:])
+    found = _find_objects(text[start:])
     chosen = None
     problems = []
     for value, problem in found:
@@ -99,27 +99,27 @@ def _object(text: str, reply: type[Reply]) -> str | InvalidReply:
     if chosen is None:
         return InvalidReply([*problems, "there is no JSON object in the reply"][:1])
     after = [value for value, problem in found if problem is None]
-    before = [value for value, problem in _objects(text[:start]) if problem is None]
+    before = [value for value, problem in _find_objects(text[:start]) if problem is None]
     others = [*after, *(value for value in before if _is_reply(value, reply))]
     if any(other != chosen for other in others):
         return InvalidReply(["the reply holds two JSON objects that differ"])
     return chosen
 
 
-def _objects(text: str) -> Iterator[tuple[str, str | None]]:
+def _find_objects(text: str) -> Iterator[tuple[str, str | None]]:
     """Yield each object of a text as strict JSON, and its problem, if there is one."""
     unclosed = 0
     place = text.find("{")
     for _ in range(_MOST_OBJECTS):
         if place < 0 or unclosed == _MOST_UNCLOSED:
             return
-        end = _balanced(text, place)
+        end = _end_of_object(text, place)
         if end is None:
             unclosed += 1
             end = place + 1
             yield "", _INCOMPLETE
         else:
-            yield _value(text[place:end])
+            yield _to_strict_json(text[place:end])
         place = text.find("{", end)
 
 
@@ -131,7 +131,7 @@ def _is_reply(value: str, reply: type[Reply]) -> bool:
     return True
 
 
-def _balanced(text: str, start: int) -> int | None:
+def _end_of_object(text: str, start: int) -> int | None:
     """Return where the object at `start` ends, ignoring braces in strings and comments."""
     depth = 0
     place = start
@@ -154,7 +154,7 @@ def _balanced(text: str, start: int) -> int | None:
     return None
 
 
-def _value(text: str) -> tuple[str, str | None]:
+def _to_strict_json(text: str) -> tuple[str, str | None]:
     """Convert an object to strict JSON with sorted keys; return it and the problem, if any."""
     import pyjson5
 
@@ -163,7 +163,7 @@ def _value(text: str) -> tuple[str, str | None]:
             value = _JSON.decode(text)
         except json.JSONDecodeError as error:
             try:
-                numbered = pyjson5.loads(_number_keys(text))
+                numbered = pyjson5.loads(_add_key_numbers(text))
             except pyjson5.Json5DecoderException:
                 return "", f"the reply is no JSON: {error.msg} at character {error.pos}"
             value = _NUMBERED_JSON.decode(json.dumps(numbered))
@@ -180,20 +180,20 @@ class _Unusable(Exception):  # noqa: N818 - a finding
     """JSON without a single meaning."""
 
 
-def _whole_number(digits: str) -> int:
+def _parse_whole_number(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise _Unusable("the reply holds a number that is too large")
     return int(digits)
 
 
-def _number(digits: str) -> int | float:
+def _parse_number(digits: str) -> int | float:
     """Parse a number with a point or an exponent; 4.0 is the whole number 4, as in JSON Schema."""
     value = float(digits)
     is_whole = value.is_integer() and abs(value) < 10**_MOST_DIGITS
     return int(value) if is_whole else value
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _require_unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make a dictionary; raise `_Unusable` for a field that has two values."""
     found: dict[str, Any] = {}
     for name, value in pairs:
@@ -204,23 +204,25 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _unique_numbered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    return _unique([(_NUMBER.sub("", name), value) for name, value in pairs])
+def _require_unique_numbered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return _require_unique([(_NUMBER.sub("", name), value) for name, value in pairs])
 
 
 _JSON = json.JSONDecoder(
-    parse_int=_whole_number,
-    parse_float=_number,
+    parse_int=_parse_whole_number,
+    parse_float=_parse_number,
     strict=False,
-    object_pairs_hook=_unique,
+    object_pairs_hook=_require_unique,
 )
 _NUMBERED_JSON = json.JSONDecoder(
-    parse_int=_whole_number, parse_float=_number, object_pairs_hook=_unique_numbered
+    parse_int=_parse_whole_number,
+    parse_float=_parse_number,
+    object_pairs_hook=_require_unique_numbered,
 )
 _STRICT_JSON = json.JSONEncoder(allow_nan=False, sort_keys=True)
 
 
-def _number_keys(text: str) -> str:
+def _add_key_numbers(text: str) -> str:
     """Number the keys of JSON5: its parser would keep the last one of equal keys silently."""
     numbers = itertools.count()
 

@@ -9,8 +9,10 @@ from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from calls.errors import ModelRefused, map_error
+from calls.litellm_model import describe_missing_key
 from evaluators.engines.judge.errors import BadJudgeSettings, JudgeRefused, JudgeUnreachable
-from evaluators.engines.judge.litellm_call import LitellmClient, missing_key
+from evaluators.engines.judge.litellm_client import LitellmClient
+from evaluators.engines.judge.settings import SKIPPED
 
 if TYPE_CHECKING:
     from evaluators.engines.judge.settings import JudgeSettings
@@ -28,6 +30,25 @@ _OPENAI_BASE: Final = "https://api.openai.com/v1"
 _MAX_BYTES: Final = 64_000
 _REFUSED: Final = 401
 _NOT_FOUND: Final = 404
+
+
+def missing_key(settings: JudgeSettings) -> str | None:
+    """Return which key a run would miss, and what to do; None if it is there or none is needed.
+
+    Without `api_key_env`, LiteLLM looks for the key in a variable of the provider. Servers at an
+    `api_base` may need none.
+    """
+    if settings.recording is not None:
+        return None
+    return describe_missing_key(settings.model, settings.api_key_env, settings.api_base, "judge")
+
+
+def skip_reason(settings: JudgeSettings) -> str | None:
+    """Return why an optional judge is not called; None if it is required or its key is there."""
+    if not settings.optional or settings.api_key:
+        return None
+    key = missing_key(settings)
+    return None if key is None else f"{SKIPPED}{key}"
 
 
 class _Refusal(Exception):  # noqa: N818 - shaped like an exception of a provider

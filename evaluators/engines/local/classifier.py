@@ -95,7 +95,8 @@ def context_length(config: Mapping[str, Any], tokenizer_limit: float) -> int:
     positions = config.get("n_positions") or config.get("max_position_embeddings")
     if positions and config.get("model_type") != "t5":
         # RoBERTa models count positions from the padding token's position plus one.
-        shift = (config.get("pad_token_id") or 0) + 1 if "roberta" in _family(config) else 0
+        is_roberta = "roberta" in str(config.get("model_type", ""))
+        shift = (config.get("pad_token_id") or 0) + 1 if is_roberta else 0
         limits.append(int(positions) - shift)
     if not limits:
         raise Unavailable("neither config.json nor the tokenizer says how many tokens it reads")
@@ -117,7 +118,3 @@ def label_names(config: Mapping[str, Any]) -> list[str]:
     if any(label.startswith("label_") for label in labels):
         raise Unavailable(f"config.json does not say what its labels mean (id2label: {labels})")
     return labels
-
-
-def _family(config: Mapping[str, Any]) -> str:
-    return str(config.get("model_type", ""))

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
 import polars as pl
 
-from evaluators.components.calibration_error import calibration_error, chance_levels
-from evaluators.components.option_orders import read_option_orders
+from evaluators.components.options.calibration import (
+    CALIBRATION,
+    CALIBRATION_DEBIASED,
+    CALIBRATION_UNNORMALIZED,
+    calibration_chance,
+    calibration_errors,
+)
+from evaluators.components.options.losses import (
+    LOG_LOSS,
+    LOG_LOSS_UNNORMALIZED,
+    LOSSES,
+    log_losses,
+)
+from evaluators.components.options.margins import MARGINS
+from evaluators.components.options.orders import ORDER_SPREAD, mean_spread
+from evaluators.components.options.probabilities import (
+    IS_TIED,
+    OUTSIDE,
+    SCALE,
+    TOP,
+    read_probabilities,
+)
 from evaluators.kinds.frame import FrameEvaluator
-from evaluators.metric import Metric
-from evaluators.outcome import NotApplicable, Scores, Undefined
+from evaluators.outcome import Scores, Undefined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evaluators.outcome import Chance, Value
-
-_NEVER = float("-inf")
-_FLOOR = 1e-12
-_ROUNDING = 1e-3
+    from evaluators.outcome import Chance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,122 +96,14 @@ class OptionConfidence(FrameEvaluator):
     """
 
     metrics = (
-        Metric(
-            name="accuracy",
-            pass_fail=True,
-            summary="Whether the right option is more probable than every other.",
-        ),
-        Metric(
-            name="accuracy_first_argmax",
-            pass_fail=True,
-            summary="Whether the first of the most probable options is the right one.",
-        ),
-        Metric(name="phi", summary="Probability of the right option as given.", primary=True),
-        Metric(
-            name="delta",
-            summary="Probability of the right option less that of the most probable wrong one.",
-            bounds=(-1.0, 1.0),
-        ),
-        Metric(name="option_mass", summary="Sum of the probabilities of all options as given."),
-        Metric(
-            name="phi_normalized",
-            summary="Probability of the right option among the options alone.",
-        ),
-        Metric(
-            name="delta_normalized",
-            summary="Delta with the probabilities among the options alone.",
-            bounds=(-1.0, 1.0),
-        ),
-        Metric(
-            name="negative_log_likelihood",
-            summary="Negative natural logarithm of the right option's normalised probability.",
-            best="low",
-            bounds=(0.0, float("inf")),
-        ),
-        Metric(
-            name="brier",
-            summary="Squared distance of the normalised probabilities from certainty in the right "
-            "option, summed over the options.",
-            best="low",
-            bounds=(0.0, 2.0),
-        ),
-        Metric(
-            name="negative_log_likelihood_unnormalized",
-            summary="Negative natural logarithm of the right option's probability as given.",
-            best="low",
-            bounds=(0.0, float("inf")),
-            threshold=None,
-        ),
-        Metric(
-            name="brier_unnormalized",
-            summary="Squared distance of the probabilities as given from certainty in the right "
-            "option; the probability outside the options counts as a wrong one.",
-            best="low",
-            bounds=(0.0, 2.0),
-            threshold=None,
-        ),
-        Metric(
-            name="expected_calibration_error",
-            summary="Mean distance of confidence from accuracy over bins of confidence.",
-            best="low",
-            level="system",
-        ),
-        Metric(
-            name="maximum_calibration_error",
-            summary="Largest distance of confidence from accuracy in a bin of confidence.",
-            best="low",
-            level="system",
-        ),
-        Metric(
-            name="log_loss",
-            summary="Mean negative log-likelihood in which probability 0 counts as 1e-12.",
-            best="low",
-            bounds=(0.0, float("inf")),
-            level="system",
-        ),
-        Metric(
-            name="expected_calibration_error_debiased",
-            summary="Expected calibration error less its chance level.",
-            best="low",
-            bounds=(-1.0, 1.0),
-            threshold=None,
-            level="system",
-            debiases="expected_calibration_error",
-        ),
-        Metric(
-            name="maximum_calibration_error_debiased",
-            summary="Maximum calibration error less its chance level.",
-            best="low",
-            bounds=(-1.0, 1.0),
-            threshold=None,
-            level="system",
-            debiases="maximum_calibration_error",
-        ),
-        Metric(
-            name="expected_calibration_error_unnormalized",
-            summary="Expected calibration error of the probabilities as given; the probability "
-            "outside the options counts as a wrong one.",
-            best="low",
-            threshold=None,
-            level="system",
-        ),
-        Metric(
-            name="log_loss_unnormalized",
-            summary="Mean unnormalised negative log-likelihood in which probability 0 counts as "
-            "1e-12.",
-            best="low",
-            bounds=(0.0, float("inf")),
-            threshold=None,
-            level="system",
-        ),
-        Metric(
-            name="order_spread",
-            summary="Mean difference between the largest and the smallest phi of a question over "
-            "the orders of its options.",
-            best="low",
-            threshold=None,
-            level="system",
-        ),
+        *MARGINS,
+        *LOSSES,
+        *CALIBRATION,
+        LOG_LOSS,
+        *CALIBRATION_DEBIASED,
+        CALIBRATION_UNNORMALIZED,
+        LOG_LOSS_UNNORMALIZED,
+        ORDER_SPREAD,
     )
     reads = frozenset({"choice_logprobs", "correct_choice"})
     optional = frozenset({"choices", "extra"})
@@ -225,83 +130,16 @@ class OptionConfidence(FrameEvaluator):
             raise ValueError(f"there must be at least one bin, got {self.bins}")
 
     def prepare(self, samples: pl.DataFrame) -> pl.DataFrame:
-        """Add shared columns: the relevant log-probabilities, and sums over the options."""
-        log, element = pl.col("log"), pl.element()
-        read = pl.when(element.is_between(0, _ROUNDING)).then(0.0).otherwise(element)
-        options = samples.select(
-            log=pl.col("choice_logprobs").list.eval(read.fill_null(_NEVER)),
-            place=pl.col("correct_choice").cast(pl.Int64),
-            listed=pl.coalesce(pl.col("choices").list.len(), pl.col("choice_logprobs").list.len()),
-        )
-        count = log.list.len()
-        usable = (
-            pl.col("place").is_between(0, count - 1)
-            & (count == pl.col("listed"))
-            & (log.list.max() <= 0)
-        )
-        first = options.select(
-            absent=count == 0,
-            log=pl.when(usable).then(log),
-            right=pl.when(usable).then(log.list.get(pl.col("place"), null_on_oob=True)),
-            place="place",
-        ).with_columns(top=log.list.max())
-        # Distances from the most probable option: the shares stay exact where p itself is 0.
-        behind = pl.when(pl.col("top") > _NEVER).then(log - pl.col("top"))
-        second = pl.when(element < 0).then(element)
-        orders = read_option_orders(samples["extra"], samples["correct_choice"])
-        return first.with_columns(*orders, behind=behind).select(
-            "absent",
-            "right",
-            "top",
-            "bounded",
-            "order_spread",
-            options=log.list.len(),
-            first_best=log.list.arg_max() == pl.col("place"),
-            chosen=pl.when(pl.col("behind").is_not_null()).then(log.list.arg_max()),
-            equals=pl.col("behind").list.eval(element == 0).list.sum(),
-            next=pl.col("behind").list.eval(second).list.max(),
-            mass=log.list.eval(element.exp()).list.sum(),
-            scale=pl.col("behind").list.eval(element.exp()).list.sum(),
-            squares=pl.col("behind").list.eval((2 * element).exp()).list.sum(),
-        )
+        """Return the probabilities of the options, and sums over them."""
+        return read_probabilities(samples)
 
     def expressions(self) -> Mapping[str, pl.Expr]:
         """Return the formulas; the worst value where there are no log-probabilities."""
-        right, top, mass, scale = map(pl.col, ("right", "top", "mass", "scale"))
-        some, best, tied = top > _NEVER, right == top, pl.col("equals") > 1
-        rival = pl.when(best & ~tied).then("next").otherwise(0.0)
-        share, rival_share = (right - top).exp() / scale, rival.exp() / scale
-        wrong_shares = pl.col("squares") / scale**2 - share**2
-        several = pl.col("options") > 1
-        # A mass above 1 by a rounding error is scaled down to 1.
-        unit = pl.max_horizontal(mass, pl.lit(1.0))
-        given_squares = (pl.col("squares") * (2 * top).exp()).fill_null(0.0) - (2 * right).exp()
-        formulas = {
-            "accuracy": some & best & ~tied,
-            "accuracy_first_argmax": some & pl.col("first_best"),
-            "phi": right.exp(),
-            "delta": pl.when(several).then(
-                right.exp() - pl.when(some).then((top + rival).exp()).otherwise(0.0)
-            ),
-            "option_mass": pl.when(mass <= 1)
-            .then(mass)
-            .when(mass <= 1 + _ROUNDING)
-            .then(pl.lit(1.0)),
-            "phi_normalized": share,
-            "delta_normalized": pl.when(several).then(share - rival_share),
-            "negative_log_likelihood": pl.when(right > _NEVER).then(top - right + scale.log()),
-            "brier": (1 - share) ** 2 + wrong_shares,
-            "negative_log_likelihood_unnormalized": pl.when(right > _NEVER).then(0.0 - right),
-            "brier_unnormalized": pl.when(mass <= 1 + _ROUNDING).then(
-                (1 - right.exp() / unit) ** 2 + given_squares / unit**2 + _outside() ** 2
-            ),
-        }
-        worst = {metric.name: metric.worst for metric in self.sample_metrics}
         return {
-            name: pl.when("absent")
-            .then(pl.lit(worst[name], pl.Float64))
+            metric.name: pl.when("absent")
+            .then(pl.lit(metric.worst, pl.Float64))
             .otherwise(formula.cast(pl.Float64))
-            for name, formula in formulas.items()
+            for metric, formula in (MARGINS | LOSSES).items()
         }
 
     def evidence_expressions(self) -> Mapping[str, pl.Expr]:
@@ -313,10 +151,10 @@ class OptionConfidence(FrameEvaluator):
         is_known = pl.col("right").is_not_null()
         return {
             "chosen": pl.col("chosen"),
-            "confidence": 1 / pl.col("scale"),
-            "tied": pl.col("equals") > 1,
-            "top": pl.col("top").exp(),
-            "outside": _outside(),
+            "confidence": 1 / SCALE,
+            "tied": IS_TIED,
+            "top": TOP.exp(),
+            "outside": OUTSIDE,
             "order_spread": pl.when(is_known).then("order_spread"),
             "bounded": pl.when(is_known).then("bounded"),
         }
@@ -326,60 +164,15 @@ class OptionConfidence(FrameEvaluator):
         return pl.col("phi").is_not_null()
 
     def aggregate(self, rows: pl.DataFrame) -> Scores:
-        """Compare confidence with accuracy; answers without a probability are the worst."""
-        known = rows.drop_nulls("confidence")
-        if not known.height:
+        """Return the system metrics; answers without a probability are the worst."""
+        if not rows["confidence"].count():
             raise Undefined("no sample has probabilities of its options")
-        normalized = calibration_error(
-            known["confidence"].to_numpy(),
-            known["accuracy"].to_numpy() == 1,
-            self.bins,
-            failed=rows.height - known.height,
-        )
-        given = rows.drop_nulls("top")
-        top, outside = given["top"].to_numpy(), given["outside"].to_numpy()
-        unnormalized = calibration_error(
-            np.maximum(top, outside),
-            (given["accuracy"].to_numpy() == 1) & (top > outside),
-            self.bins,
-            failed=rows.height - given.height,
-        )
         return {
-            "expected_calibration_error": normalized.expected,
-            "maximum_calibration_error": normalized.maximum,
-            "log_loss": _mean_loss(rows["negative_log_likelihood"]),
-            "expected_calibration_error_unnormalized": unnormalized.expected,
-            "log_loss_unnormalized": _mean_loss(rows["negative_log_likelihood_unnormalized"]),
-            "order_spread": _mean_spread(rows),
+            **calibration_errors(rows, self.bins),
+            **log_losses(rows),
+            ORDER_SPREAD.name: mean_spread(rows),
         }
 
     def chance(self, rows: pl.DataFrame) -> Mapping[str, Chance]:
-        """Return what a perfectly calibrated system has.
-
-        With failed answers the maximum is 1 by definition, and noise has no part in it.
-        """
-        confidence = rows["confidence"].drop_nulls().to_numpy()
-        failed = rows.height - len(confidence)
-        expected, maximum = chance_levels(confidence, self.bins, failed)
-        levels = {"expected_calibration_error": expected}
-        return levels if failed else {**levels, "maximum_calibration_error": maximum}
-
-
-def _outside() -> pl.Expr:
-    """Return the probability outside the options."""
-    return 1 - pl.col("mass").clip(upper_bound=1.0)
-
-
-def _mean_spread(rows: pl.DataFrame) -> Value:
-    """Return the mean spread; answers without a probability have the worst."""
-    known = rows.drop_nulls("confidence")["order_spread"].drop_nulls()
-    if not len(known):
-        return NotApplicable("no question was asked with its options in several orders")
-    silent = rows["confidence"].null_count()
-    return float((known.sum() + silent) / (len(known) + silent))
-
-
-def _mean_loss(losses: pl.Series) -> float:
-    """Return the mean of losses in which a missing one has the probability `_FLOOR`."""
-    largest = -math.log(_FLOOR)
-    return float(losses.fill_null(largest).clip(upper_bound=largest).to_numpy().mean())
+        """Return the calibration errors of a perfectly calibrated system."""
+        return calibration_chance(rows, self.bins)

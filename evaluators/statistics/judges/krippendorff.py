@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,6 @@ from evaluators.statistics.judges.few_labels import (
 if TYPE_CHECKING:
     from evaluators.statistics.arrays import Floats, Integers
 
-Scale: TypeAlias = Literal["nominal", "ordinal", "interval"]
-
 _RATERS = 2
 _CHUNK = 4_000_000
 
@@ -34,39 +32,6 @@ class Alpha(NamedTuple):
     value: float
     low: float
     high: float
-
-
-def krippendorff_alpha(ratings: Floats, scale: Scale = "nominal") -> float | None:
-    """Return 1 for perfect agreement, 0 for chance agreement, less for worse.
-
-    Units with fewer than two ratings are left out.
-
-    Args:
-        ratings: Shape (raters, units); NaN where a rating is missing.
-        scale: What the ratings are: names, an order, or numbers with meaningful differences.
-
-    Returns:
-        Alpha; None if no two raters rated the same unit, or all ratings are equal.
-
-    Source: Krippendorff, "Computing Krippendorff's alpha-reliability", 2011.
-    """
-    pairable = ratings[:, np.isfinite(ratings).sum(axis=0) >= _RATERS]
-    is_present = np.isfinite(pairable)
-    categories = np.unique(pairable[is_present])
-    if len(categories) <= 1:
-        return None
-    counts = np.stack(
-        [((pairable == value) & is_present).sum(axis=0) for value in categories], axis=1
-    ).astype(np.float64)
-    raters = counts.sum(axis=1, keepdims=True)
-    # How often two values occur together in a unit; a rating does not pair with itself.
-    shares = counts / (raters - 1)
-    together = counts.T @ shares - np.diag(shares.sum(axis=0))
-    totals = together.sum(axis=0)
-    n = totals.sum()
-    cost = _distances(categories, totals, scale)
-    expected = (np.outer(totals, totals) * cost).sum() / (n - 1)
-    return float(1.0 - (together * cost).sum() / expected)
 
 
 def alpha_with_interval(
@@ -90,7 +55,8 @@ def alpha_with_interval(
         interval then, of a single cluster, and of numbers that differ within one cluster at most:
         they do not show how far they may differ.
 
-    Source: Krippendorff 2011; Rubin 1981 for the bootstrap.
+    Source: Krippendorff, "Computing Krippendorff's alpha-reliability", 2011; Rubin 1981 for the
+    bootstrap.
     """
     is_pairable = np.isfinite(ratings).sum(axis=0) >= _RATERS
     pairable = ratings[:, is_pairable]
@@ -201,17 +167,3 @@ def _draw_moments(counts: Floats, corners: Floats, unseen: float) -> Floats:
         part = drawn[start : start + step]
         part += generator.standard_exponential((len(part), len(counts))) @ counts
     return drawn
-
-
-def _distances(categories: Floats, totals: Floats, scale: Scale) -> Floats:
-    """Return the squared distance of each pair of values on the scale."""
-    if scale == "nominal":
-        differ: Floats = (np.subtract.outer(categories, categories) != 0).astype(np.float64)
-        return differ
-    if scale == "interval":
-        squared: Floats = np.subtract.outer(categories, categories) ** 2
-        return squared
-    # On an ordinal scale, the distance of two values is the number of ratings between them.
-    positions = np.cumsum(totals) - totals / 2
-    between: Floats = np.subtract.outer(positions, positions) ** 2
-    return between

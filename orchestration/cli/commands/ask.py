@@ -63,7 +63,7 @@ def command(
     from dataclasses import replace
 
     from assets.project import asked_systems
-    from orchestration.cli.finished import describe_answers, total
+    from orchestration.cli.finished_run import describe_answers, total
     from orchestration.cli.options import require_known
     from orchestration.errors import ChecksFailed, OrchestrationError
     from orchestration.runs.start import run_project

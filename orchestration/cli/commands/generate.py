@@ -251,7 +251,7 @@ def report(made: GeneratedRows, out: Path, summary: str) -> None:
     Raises:
         ChecksFailed: The judge gave no reply to some requests, or nothing was accepted.
     """
-    from orchestration.cli.finished import describe_calls
+    from orchestration.cli.finished_run import describe_calls
     from orchestration.cli.output import say
     from orchestration.errors import ChecksFailed
 

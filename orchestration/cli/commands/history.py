@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestration.cli.options import (
+    METRIC_NAMES,
     benchmark_option,
     copy_option,
     format_option,
     names_option,
-    require_known,
+    rows_named,
     system_option,
 )
 from orchestration.cli.output import echo
@@ -27,8 +28,8 @@ HELP_ORDER = 5
 
 Row = dict[str, Any]
 
-METRIC_NAMES = ("evaluator || '.' || metric", "metric", "evaluator")
-"""The SQL of the names by which metrics can be given."""
+TABLE = "leaderboard_history"
+"""The table with the names that users may give."""
 
 INPUT_COLUMNS = (
     *("published_at", "run_id", "tag", "benchmark", "kind", "system", "rows", "digest", "version"),
@@ -89,21 +90,25 @@ def command(
     """
     with copy.open() as opened:
         if inputs or between:
-            conditions = _names(opened, benchmarks, systems)
+            # Questions and documents belong to all systems.
+            conditions = (
+                f"{rows_named(opened, TABLE, 'benchmark', benchmarks)} AND "
+                f"(system IS NULL OR {rows_named(opened, TABLE, 'system', systems)})"
+            )
             if between:
                 _write_differences(opened, conditions, between, output_format)
             else:
                 _write_inputs(opened, conditions, output_format)
             return
         is_table = output_format in ("table", "md")
-        rows = _rows(opened, benchmarks, systems, metrics, is_table=is_table)
+        rows = _load_rows(opened, benchmarks, systems, metrics, is_table=is_table)
     if is_table:
         _write_tables(rows, output_format)
     else:
         _write_rows(rows, output_format)
 
 
-def _rows(
+def _load_rows(
     copy: OpenSnapshot,
     benchmarks: tuple[str, ...],
     systems: tuple[str, ...],
@@ -116,22 +121,14 @@ def _rows(
     Raises:
         UnknownName: A name is not in the history; the message suggests a similar one.
     """
-    from orchestration.published import among
     from warehouse.queries.publications import HISTORY
 
-    conditions = ["true"]
-    for what, names, columns in (
-        ("benchmark", benchmarks, ("benchmark",)),
-        ("system", systems, ("system",)),
-        ("metric", () if "all" in metrics else metrics, METRIC_NAMES),
-    ):
-        if names:
-            listed = ", ".join(columns)
-            known = copy.fetch_rows(
-                f"SELECT DISTINCT unnest([{listed}]) AS name FROM leaderboard_history ORDER BY name"  # noqa: S608
-            )
-            wanted = require_known(what, names, [row["name"] for row in known])
-            conditions.append(f"({' OR '.join(among(each, wanted) for each in columns)})")
+    metrics_named = () if "all" in metrics else metrics
+    conditions = [
+        rows_named(copy, TABLE, "benchmark", benchmarks),
+        rows_named(copy, TABLE, "system", systems),
+        rows_named(copy, TABLE, "metric", metrics_named, METRIC_NAMES),
+    ]
     if is_table and not metrics:
         conditions.append(
             "(benchmark, evaluator, metric) IN (SELECT (benchmark, evaluator, metric) "
@@ -184,27 +181,6 @@ def _table_rows(rows: Sequence[Row], systems: Sequence[str]) -> Iterator[list[An
             *(own[system]["mean"] if system in own else None for system in systems),
             ", ".join(changed) or None,
         ]
-
-
-def _names(copy: OpenSnapshot, benchmarks: tuple[str, ...], systems: tuple[str, ...]) -> str:
-    """Return the SQL condition for the inputs of some benchmarks and systems.
-
-    Raises:
-        UnknownName: There is no such benchmark or system.
-    """
-    from orchestration.published import among
-
-    conditions = ["true"]
-    for what, names in (("benchmark", benchmarks), ("system", systems)):
-        if names:
-            known = copy.fetch_rows(
-                f"SELECT DISTINCT {what} AS name FROM leaderboard_history ORDER BY name"  # noqa: S608
-            )
-            wanted = require_known(what, names, [row["name"] for row in known])
-            # Questions and documents belong to all systems.
-            every = "system IS NULL OR " if what == "system" else ""
-            conditions.append(f"({every}{among(what, wanted)})")
-    return " AND ".join(conditions)
 
 
 def _write_differences(

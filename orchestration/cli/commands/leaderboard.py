@@ -8,24 +8,20 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestration.cli.options import (
+    METRIC_NAMES,
     benchmark_option,
     copy_option,
     format_option,
     names_option,
-    require_known,
+    rows_named,
 )
 from orchestration.cli.output import echo
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from orchestration.cli.output import OutputFormat
-    from warehouse.publish.snapshot import OpenSnapshot, Snapshot
+    from warehouse.publish.snapshot import Snapshot
 
 HELP_ORDER = 4
-
-METRIC_NAMES = ("evaluator || '.' || metric", "metric", "evaluator")
-"""The SQL of the names by which metrics can be given."""
 
 SLICE_NAMES = ("slice", "split_part(slice, '=', 1)")
 """The SQL of the names by which slices can be given."""
@@ -70,7 +66,15 @@ def command(
     from warehouse.publish.stream import stream_query
 
     with copy.open() as opened:
-        condition = _condition(opened, benchmarks, metrics, slices)
+        metrics_named = () if "all" in metrics else metrics
+        conditions = [
+            rows_named(opened, "leaderboard", "benchmark", benchmarks),
+            rows_named(opened, "leaderboard", "metric", metrics_named, METRIC_NAMES),
+            rows_named(opened, "leaderboard", "slice", slices, SLICE_NAMES)
+            if slices
+            else "slice = 'all'",
+        ]
+        condition = " AND ".join(conditions)
         if output_format in ("table", "md"):
             shown = condition if metrics else f"{condition} AND {published.SHOWN}"
             board = opened.fetch_rows(published.select_leaderboard(shown))
@@ -85,40 +89,3 @@ def command(
     for gate in gates:
         if gate["passed"] == 0:
             echo(f"gate failed: {gate['message']}", err=True)
-
-
-def _condition(
-    copy: OpenSnapshot,
-    benchmarks: tuple[str, ...],
-    metrics: tuple[str, ...],
-    slices: tuple[str, ...],
-) -> str:
-    """Return the SQL condition for the rows of some benchmarks, metrics and slices.
-
-    Raises:
-        UnknownName: A name is not in the leaderboard; the message suggests a similar one.
-    """
-    from orchestration.published import among
-
-    conditions = [] if slices else ["slice = 'all'"]
-    for what, names, columns in (
-        ("benchmark", benchmarks, ("benchmark",)),
-        ("metric", () if "all" in metrics else metrics, METRIC_NAMES),
-        ("slice", slices, SLICE_NAMES),
-    ):
-        if names:
-            known = _distinct(copy, columns)
-            if what == "slice":
-                known = sorted({*known, "all"})
-            wanted = require_known(what, names, known)
-            conditions.append(f"({' OR '.join(among(each, wanted) for each in columns)})")
-    return " AND ".join(conditions)
-
-
-def _distinct(copy: OpenSnapshot, columns: Sequence[str]) -> list[str]:
-    """Return the distinct values of some SQL expressions of text in the leaderboard."""
-    listed = ", ".join(columns)
-    rows = copy.fetch_rows(
-        f"SELECT DISTINCT unnest([{listed}]) AS name FROM leaderboard ORDER BY name"  # noqa: S608
-    )
-    return [row["name"] for row in rows]

@@ -132,7 +132,7 @@ def command(
     write((*PLAN_COLUMNS, *COST_COLUMNS), rows, output_format)
     _write_notes(settings, wanted, answers, planned, judge=choices.judge)
     if output_format == "table":
-        say(_total(planned))
+        say(_describe_total(planned))
         if any(each.missing for each in answers):
             say(_total_answers(answers))
 
@@ -149,7 +149,7 @@ def _write_notes(
     from orchestration.cli.output import say
 
     project = settings.project
-    missing = _missing(project, wanted, {each.evaluator for each in planned})
+    missing = _list_missing(project, wanted, {each.evaluator for each in planned})
     if missing:
         say(f"note: not configured, so not applicable: {', '.join(missing)}", err=True)
     factory = project.engines.judge_factory
@@ -165,7 +165,7 @@ def _write_notes(
             echo(f"note: a run would fail at the system {system!r}: {missing_key}", err=True)
 
 
-def _missing(project: Project, benchmarks: Sequence[str], planned: set[str]) -> list[str]:
+def _list_missing(project: Project, benchmarks: Sequence[str], planned: set[str]) -> list[str]:
     """Return the evaluators without an engine, with the configuration keys they need."""
     from evaluators.flows.requests import config_key
     from evaluators.kinds.flow import NOT_CONFIGURED, FlowEvaluator
@@ -183,7 +183,7 @@ def _missing(project: Project, benchmarks: Sequence[str], planned: set[str]) -> 
 
 def _missing_key(judge: Judge, project: Project) -> str | None:
     """Return which key the judge, or the first member of a panel, lacks; None if it lacks none."""
-    from evaluators.engines.judge.litellm_call import missing_key
+    from evaluators.engines.judge.reachable import missing_key
     from orchestration.config.judge.factory import judge_settings
 
     keys = (missing_key(each) for each in judge_settings(judge, project.home))
@@ -207,7 +207,7 @@ def _total_answers(answers: Sequence[AnswersPlan]) -> str:
     return f"{total}. They cost at most {format_usd(sum(filter(None, costs)))} US dollars{limited}."
 
 
-def _total(planned: Sequence[EvaluatorPlan]) -> str:
+def _describe_total(planned: Sequence[EvaluatorPlan]) -> str:
     """Return the totals in a sentence."""
     from calls.budget import format_usd
 

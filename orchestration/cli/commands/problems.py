@@ -11,7 +11,7 @@ from orchestration.cli.options import (
     copy_option,
     evaluator_option,
     format_option,
-    require_known,
+    rows_named,
     system_option,
 )
 from orchestration.cli.output import echo
@@ -61,17 +61,12 @@ def command(
     from orchestration.cli.output import write
     from orchestration.published import WORST_FIRST, among
 
-    conditions = ["true"]
     with copy.open() as opened:
-        for column, names in (
-            ("benchmark", benchmarks),
-            ("system", systems),
-            ("evaluator", evaluators),
-        ):
-            if names:
-                found = opened.fetch_rows(f"SELECT DISTINCT {column} AS name FROM leaderboard")  # noqa: S608
-                known = sorted(row["name"] for row in found)
-                conditions.append(among(column, require_known(column, names, known)))
+        conditions = [
+            rows_named(opened, "leaderboard", "benchmark", benchmarks),
+            rows_named(opened, "leaderboard", "system", systems),
+            rows_named(opened, "leaderboard", "evaluator", evaluators),
+        ]
         if severities:
             conditions.append(among("severity", severities))
         rows = opened.fetch_rows(

@@ -97,7 +97,7 @@ def command(
     called; nothing is published then.
     """
     from orchestration.cli.closed_pipes import outlive_reader
-    from orchestration.cli.finished import Finished, describe_silent_judge, total
+    from orchestration.cli.finished_run import Finished, describe_silent_judge, total
     from orchestration.cli.run_summary import write_summary
     from orchestration.errors import ChecksFailed
     from orchestration.published import open_copy, require_no_problems, require_passed_gates

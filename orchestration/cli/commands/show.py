@@ -64,7 +64,7 @@ def command(
 
     with copy.open() as opened:
         asked = _find_question(opened, question, benchmark)
-        shown = _samples(opened, asked, systems)
+        shown = _load_samples(opened, asked, systems)
     if output_format == "json":
         found = {"question": asked, "systems": shown}
         echo_json(to_json_value(found))
@@ -98,7 +98,7 @@ def _find_question(copy: OpenSnapshot, name: str, benchmark: str | None) -> Row:
     return {key: value for key, value in row.items() if value not in (None, [], {})}
 
 
-def _samples(copy: OpenSnapshot, asked: Row, systems: tuple[str, ...]) -> dict[str, Row]:
+def _load_samples(copy: OpenSnapshot, asked: Row, systems: tuple[str, ...]) -> dict[str, Row]:
     """Return prediction, scores and judge calls of each system."""
     keys = {name: asked[name] for name in ("benchmark", "question_id")}
     where = "WHERE benchmark = $benchmark AND question_id = $question_id"
@@ -156,7 +156,9 @@ def _write_samples(shown: dict[str, Row]) -> None:
     echo()
     every = {name: [each["prediction"], *each["more_answers"]] for name, each in shown.items()}
     for number in range(max(map(len, every.values()))):
-        given = {name: _answer(rows[number]) for name, rows in every.items() if number < len(rows)}
+        given = {
+            name: _answer_of(rows[number]) for name, rows in every.items() if number < len(rows)
+        }
         _write_answers(given, f"answers, repeat {number}" if number else "answers")
     echo()
     cells = {
@@ -170,9 +172,9 @@ def _write_samples(shown: dict[str, Row]) -> None:
     rows = [[metric, *(cells.get((metric, name)) for name in systems)] for metric in metrics]
     write(("metric", *systems), rows, "table", "scores")
     for name in systems:
-        lines = list(_reasons(shown[name]["scores"]))
+        lines = list(_list_reasons(shown[name]["scores"]))
         lines += [
-            f"{row['evaluator']}, judge, {_step(row)}: {row['reply'] or row['error']}"
+            f"{row['evaluator']}, judge, {_format_step(row)}: {row['reply'] or row['error']}"
             for row in shown[name]["judge"]
         ]
         if lines:
@@ -181,7 +183,7 @@ def _write_samples(shown: dict[str, Row]) -> None:
             say(f"  {format_cell(line)}", indent="    ")
 
 
-def _step(row: Row) -> str:
+def _format_step(row: Row) -> str:
     """Return which call of a sample a judge call is; numbers that are 0 are left out."""
     named = [f"{name} {row[name]}" for name in ("repeat", "member", "turn") if row[name]]
     return ", ".join([*named, f"step {row['step']}"])
@@ -199,12 +201,12 @@ def _write_answers(answers: dict[str, str], title: str) -> None:
         write(("system", "answer"), list(answers.items()), "table", title, long_cells=True)
 
 
-def _answer(prediction: Row) -> str:
+def _answer_of(prediction: Row) -> str:
     error = prediction.get("error")
     return f"failed: {error}" if error else prediction.get("answer") or "-"
 
 
-def _reasons(scores: Sequence[Row]) -> list[str]:
+def _list_reasons(scores: Sequence[Row]) -> list[str]:
     """Return the reasons of missing values, and the evidence of each evaluator, once each.
 
     What a failed answer means for its metrics is one line.

@@ -133,7 +133,7 @@ class LlmJudgeFactory:
 
     def skip_reason(self) -> str | None:
         """Return why the judge is optional and not called now; None if it is called."""
-        from evaluators.engines.judge.litellm_call import skip_reason
+        from evaluators.engines.judge.reachable import skip_reason
 
         return skip_reason(self.settings)
 
@@ -165,7 +165,7 @@ class LlmJudgeFactory:
 
     def replay(self, ledger: Ledger) -> JudgeEngine:
         """Return a judge that reads its replies from the ledger and never calls the model."""
-        from evaluators.engines.judge.ledger_judge import ReplayJudge
+        from evaluators.engines.judge.replay import ReplayJudge
 
         return ReplayJudge(self.settings, ledger)
 

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from assets.analysis.compare_pair import compare_pair
 from assets.analysis.compare_publication import NotKept, compare_publication
 from assets.analysis.publications import UnknownPublication, find_publication, list_publications
-from assets.leaderboard.compare_pair import compare_pair
 from tests.support.services import takes_minutes
 from warehouse.publish.publications import tag_publication
 from warehouse.publish.snapshot import amend

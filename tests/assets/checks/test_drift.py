@@ -14,7 +14,7 @@ from assets.leaderboard.refresh import refresh_leaderboards
 from assets.project import Benchmark, Project
 from calls.budget import over_budget_reason
 from evaluators import catalog
-from evaluators.engines.judge.ledger_judge import NOT_ASKED
+from evaluators.engines.judge.replay import NOT_ASKED
 from warehouse.publish.snapshot import publish
 from warehouse.store import Warehouse
 

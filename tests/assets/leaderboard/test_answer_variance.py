@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from assets.leaderboard.benchmark_scores import BenchmarkScores
 from assets.leaderboard.score_variance import variance_rows
 from assets.project import Benchmark
 from evaluators import catalog
@@ -55,7 +56,7 @@ def variance(tmp_path: Path, judged: np.ndarray, scores: np.ndarray, detail: str
     benchmark = Benchmark(
         name="b", questions=None, predictions=tmp_path / "p", evaluators=(EVALUATOR,)
     )
-    (row,) = variance_rows(warehouse, [benchmark]).to_dicts()
+    (row,) = variance_rows(BenchmarkScores(warehouse, [benchmark])).to_dicts()
     return row
 
 

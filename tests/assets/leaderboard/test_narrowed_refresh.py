@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.leaderboard.metric_facts import metric_facts
-from assets.leaderboard.ranking import rank_systems, reconcile_ranks
+from assets.leaderboard.ranking import reconcile_ranks
 from evaluators import catalog
-from tests.assets.leaderboard.test_ranking import row
+from tests.assets.leaderboard.test_ranking import rank, row
 from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def test_a_rank_lies_within_its_interval_or_has_none(
 ) -> None:
     facts = metric_facts([catalog.build("citation")]).with_columns(benchmark=pl.lit("b"))
     rows = [row(mean, 9, 9, system=f"s{at}") for at, (mean, _) in enumerate(given_)]
-    stood = rank_systems(pl.DataFrame(rows, schema_overrides={"mean": pl.Float64}), facts)
+    stood = rank(pl.DataFrame(rows, schema_overrides={"mean": pl.Float64}), facts)
     low, high = ([None if p is None else p[end] for _, p in given_] for end in (0, 1))
     types = {"rank_low": pl.Int32, "rank_high": pl.Int32}
     frame = pl.DataFrame({"rank_low": low, "rank_high": high}, schema=types)
@@ -51,7 +51,7 @@ def test_a_rank_lies_within_its_interval_or_has_none(
 def test_means_that_differ_by_rounding_share_a_rank() -> None:
     facts = metric_facts([catalog.build("citation")]).with_columns(benchmark=pl.lit("b"))
     rows = [row(mean, 3, 3, system=str(mean)) for mean in (0.1 + 0.2, 0.3, 0.2)]
-    assert rank_systems(pl.DataFrame(rows), facts)["rank"].to_list() == [1, 1, 3]
+    assert rank(pl.DataFrame(rows), facts)["rank"].to_list() == [1, 1, 3]
 
 
 @pytest.mark.parametrize("means", [(3.7e-16, -3.7e-16), (0.0, -3.7e-17), (1e6 + 1e-9, 1e6)])
@@ -60,11 +60,11 @@ def test_rounding_near_zero_and_of_large_means_decides_no_rank(means: tuple[floa
     name = facts["metric"][0]
     key = {"evaluator": "perplexity", "metric": name, "signature": facts["signature"][0]}
     rows = [row(mean, 3, 3, system=str(at)) | key for at, mean in enumerate((*means, means[0] + 1))]
-    ranked = rank_systems(pl.DataFrame(rows), facts)
+    ranked = rank(pl.DataFrame(rows), facts)
     assert ranked["rank"].to_list() == [1, 1, 3]
     # What is no rounding counts.
     rows[1]["mean"] = means[0] - 1e-3
-    assert rank_systems(pl.DataFrame(rows), facts)["rank"].to_list() == [2, 1, 3]
+    assert rank(pl.DataFrame(rows), facts)["rank"].to_list() == [2, 1, 3]
 
 
 def test_equal_means_are_equal_in_any_order() -> None:
@@ -73,7 +73,7 @@ def test_equal_means_are_equal_in_any_order() -> None:
     means = [0.5 + at * 4e-13 for at in range(4)] + [0.2]
     rows = [row(mean, 3, 3, system=str(at)) for at, mean in enumerate(means)]
     for order in (rows, rows[::-1], [rows[at] for at in (2, 4, 0, 3, 1)]):
-        found = rank_systems(pl.DataFrame(order), facts)
+        found = rank(pl.DataFrame(order), facts)
         assert dict(found.select("system", "rank").iter_rows()) == dict(
             zip("01234", (1, 1, 1, 1, 5), strict=True)
         )

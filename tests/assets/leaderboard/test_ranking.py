@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+from assets.leaderboard.common_questions import add_own_means
 from assets.leaderboard.metric_facts import metric_facts
-from assets.leaderboard.ranking import rank_systems
+from assets.leaderboard.ranking import add_coverage, rank_systems
 from assets.project import Benchmark
 from evaluators import catalog
 
@@ -44,11 +45,16 @@ def row(mean: float | None, n: int, n_scored: int, **changes: Any) -> dict[str, 
     }
 
 
+def rank(means: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
+    """The ranks of systems that answered every question."""
+    return rank_systems(add_own_means(add_coverage(means, facts)))
+
+
 def ranked(*rows: dict[str, Any], facts: pl.DataFrame | None = None) -> list[dict[str, Any]]:
-    """The result of `rank_systems`, in the order of the rows."""
+    """The result of `rank`, in the order of the rows."""
     known = metric_facts([catalog.build("citation")]) if facts is None else facts
     frame = pl.DataFrame(list(rows), schema_overrides={"mean": pl.Float64})
-    return rank_systems(frame, known.with_columns(benchmark=pl.lit("b"))).to_dicts()
+    return rank(frame, known.with_columns(benchmark=pl.lit("b"))).to_dicts()
 
 
 def test_bounds_are_the_means_that_lost_scores_allow() -> None:

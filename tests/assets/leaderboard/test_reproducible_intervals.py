@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from assets.leaderboard.benchmark_scores import load_score_matrices
 from assets.leaderboard.metric_slice import MetricSlice
-from assets.leaderboard.score_matrix import QuestionIndex, load_score_matrices
+from assets.leaderboard.score_matrix import QuestionIndex
 from assets.leaderboard.slice_statistics import SliceStatistics
 from assets.project import Benchmark
 from evaluators import catalog
@@ -46,6 +47,7 @@ def grades(system: str, questions: range, seed: int) -> pl.DataFrame:
     keys = np.random.default_rng(0).integers(0, 2**63, size=1000).astype(np.uint64)
     return pl.DataFrame(
         {
+            "benchmark": ["trial"] * len(questions),
             "system": [system] * len(questions),
             "question": keys[list(questions)],
             "values": generator.random((len(questions), len(NAMES))).round(3).tolist(),

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from assets.scoring.repeated_answers import fold_answers
+from assets.scoring.repeated_answers import average_repeats
 from evaluators import catalog
 
 SCHEMA = {
@@ -36,7 +36,7 @@ def answer(value: float | None, label: str | None = None, *why: str) -> dict[str
     }
 
 
-def folded(*answers: dict[str, Any], repeats: int = 3, name: str = "classification") -> Any:
+def averaged(*answers: dict[str, Any], repeats: int = 3, name: str = "classification") -> Any:
     """The metrics of one question: value, status and reason by name; and its other columns."""
     evaluator = replace(catalog.build(name), repeats=repeats)
     constants = {"system": "a", "question_id": "q", "scored_at": datetime(2026, 1, 1)}  # noqa: DTZ001
@@ -44,14 +44,14 @@ def folded(*answers: dict[str, Any], repeats: int = 3, name: str = "classificati
         {**constants, "repeat": number, "input_digest": number, **each}
         for number, each in enumerate(answers)
     ]
-    (row,) = fold_answers(evaluator, pl.DataFrame(rows, schema=SCHEMA)).to_dicts()
+    (row,) = average_repeats(evaluator, pl.DataFrame(rows, schema=SCHEMA)).to_dicts()
     names = [metric.name for metric in evaluator.sample_metrics]
     given = zip(row.pop("values"), row.pop("statuses"), row.pop("reasons"), strict=True)
     return dict(zip(names, given, strict=True)), row
 
 
 def test_the_mean_the_pass_rates_and_the_majority() -> None:
-    metrics, row = folded(answer(1.0, "x"), answer(0.0, "y"), answer(0.0, "y"))
+    metrics, row = averaged(answer(1.0, "x"), answer(0.0, "y"), answer(0.0, "y"))
     values = {name: value for name, (value, *_) in metrics.items()}
     # Of the pairs of answers, two of three hold the one that passes.
     assert values == {
@@ -68,12 +68,12 @@ def test_the_mean_the_pass_rates_and_the_majority() -> None:
 
 
 def test_a_tie_of_labels_counts_all_of_them() -> None:
-    metrics, _ = folded(answer(1.0, "x"), answer(0.0, "y"))
+    metrics, _ = averaged(answer(1.0, "x"), answer(0.0, "y"))
     assert metrics["accuracy_majority"][0] == 0.5
 
 
 def test_a_lost_answer_leaves_the_others_and_says_so() -> None:
-    metrics, row = folded(answer(1.0, "x"), answer(None, None, *LOST), answer(0.0, "y"))
+    metrics, row = averaged(answer(1.0, "x"), answer(None, None, *LOST), answer(0.0, "y"))
     assert metrics["accuracy"] == (0.5, "scored", "of 3 answers 1 judge_error")
     assert metrics["accuracy_pass_at_2"][0] == 1.0
     # Three answers were given, so that the lost verdict is the reason.
@@ -83,7 +83,7 @@ def test_a_lost_answer_leaves_the_others_and_says_so() -> None:
 
 def test_bounds_are_what_a_score_could_be_with_lost_answers() -> None:
     unclear = answer(None, None, "parse_failure", "no verdict")
-    metrics, row = folded(answer(1.0, "x"), answer(0.0, "y"), unclear, unclear, repeats=4)
+    metrics, row = averaged(answer(1.0, "x"), answer(0.0, "y"), unclear, unclear, repeats=4)
     bounds = dict(
         zip(metrics, zip(row["values_low"], row["values_high"], strict=True), strict=True)
     )
@@ -102,7 +102,7 @@ def test_bounds_are_what_a_score_could_be_with_lost_answers() -> None:
 
 def test_answers_that_do_not_apply_or_were_not_given_are_not_lost() -> None:
     other = answer(None, None, "not_applicable", "no label")
-    metrics, row = folded(answer(1.0, "x"), other, repeats=3)
+    metrics, row = averaged(answer(1.0, "x"), other, repeats=3)
     assert metrics["accuracy"] == (1.0, "scored", "of 2 answers 1 not_applicable")
     assert metrics["accuracy_pass_at_2"][:2] == (None, "undefined")
     assert set(row["values_low"]) == set(row["values_high"]) == {None}
@@ -110,14 +110,14 @@ def test_answers_that_do_not_apply_or_were_not_given_are_not_lost() -> None:
 
 def test_without_a_scored_answer_there_is_no_score() -> None:
     unclear = ("parse_failure", "no verdict")
-    metrics, _ = folded(answer(None, None, *unclear), answer(None, None, *LOST))
+    metrics, _ = averaged(answer(None, None, *unclear), answer(None, None, *LOST))
     for value, status, reason in metrics.values():
         assert (value, status) == (None, "judge_error")
         assert reason == "of 2 answers 1 judge_error, 1 parse_failure"
 
 
 def test_a_failed_answer_counts_as_the_worst() -> None:
-    metrics, row = folded(answer(1.0, "x"), answer(0.0, None, *FAILED))
+    metrics, row = averaged(answer(1.0, "x"), answer(0.0, None, *FAILED))
     assert metrics["accuracy"] == (0.5, "scored", "of 2 answers 1 target_error")
     assert set(row["has_failed"]) == {True}
     # It is no lost answer: the worst value is its value.
@@ -127,18 +127,18 @@ def test_a_failed_answer_counts_as_the_worst() -> None:
 
 
 def test_a_question_whose_answers_all_failed_has_failed() -> None:
-    metrics, _ = folded(*[answer(0.0, None, *FAILED)] * 3)
+    metrics, _ = averaged(*[answer(0.0, None, *FAILED)] * 3)
     assert set(metrics.values()) == {(0.0, "scored", "target_error")}
 
 
 def test_remarks_on_scores_stay() -> None:
-    metrics, _ = folded(answer(1.0, "x", "scored", "an empty answer"), answer(0.0, "y"))
+    metrics, _ = averaged(answer(1.0, "x", "scored", "an empty answer"), answer(0.0, "y"))
     assert metrics["accuracy"] == (0.5, "scored", "an empty answer")
 
 
 def test_numbers_have_no_pass_rates() -> None:
     texts = [{**answer(None), "values": [value, 0.5, 1.0]} for value in (0.25, 0.75)]
-    metrics, _ = folded(*texts, name="rouge")
+    metrics, _ = averaged(*texts, name="rouge")
     assert list(metrics) == ["rouge_1", "rouge_2", "rouge_l"]
     assert metrics["rouge_1"][0] == 0.5
 
@@ -150,7 +150,7 @@ def test_a_low_best_passes_where_it_is_low() -> None:
 
 
 def test_composed_and_decomposed_labels_are_one_vote() -> None:
-    metrics, _ = folded(answer(1.0, "caf\u00e9"), answer(1.0, "cafe\u0301"), answer(0.0, "x"))
+    metrics, _ = averaged(answer(1.0, "caf\u00e9"), answer(1.0, "cafe\u0301"), answer(0.0, "x"))
     assert metrics["accuracy_majority"][0] == 1.0
-    metrics, _ = folded(answer(0.0, "x"), answer(1.0, "caf\u00e9"), answer(1.0, "cafe\u0301"))
+    metrics, _ = averaged(answer(0.0, "x"), answer(1.0, "caf\u00e9"), answer(1.0, "cafe\u0301"))
     assert metrics["accuracy_majority"][0] == 1.0

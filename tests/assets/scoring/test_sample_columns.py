@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from assets.project import Benchmark
-from assets.scoring.refresh import stale_samples
+from assets.scoring.stale_samples import stale_samples
 from evaluators import catalog
 from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS
 from warehouse.queries import samples

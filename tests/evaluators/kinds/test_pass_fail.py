@@ -14,7 +14,7 @@ from evaluators.kinds.pass_fail import (
     unjudged_scores,
 )
 from evaluators.kinds.row import RowEvaluator
-from evaluators.outcome import Graded, ParseFailure, Scores, Undefined
+from evaluators.outcome import Graded, Scores, Undefined
 from evaluators.scoring import aggregate
 
 if TYPE_CHECKING:
@@ -59,11 +59,9 @@ def test_a_context_that_was_not_judged_has_no_number_and_does_not_count() -> Non
     }
 
 
-def test_a_parse_failure_does_not_count_as_a_failure() -> None:
-    reason = ParseFailure("no JSON in the reply")
-    scores = unjudged_scores(reason, unparsed=True)
-    assert scores == {**dict.fromkeys(NAMES[:4], reason), "parse_failures": 1}
-    assert unjudged_scores(Undefined("too long"))["parse_failures"] == 0
+def test_a_sample_that_cannot_be_judged_is_neither_a_failure_nor_a_parse_failure() -> None:
+    reason = Undefined("too long")
+    assert unjudged_scores(reason) == {**dict.fromkeys(NAMES[:4], reason), "parse_failures": 0}
 
 
 def folded(evaluator: Evaluator, *rows: tuple[float | None, ...]) -> object:

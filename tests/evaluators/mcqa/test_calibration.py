@@ -13,7 +13,7 @@ import pytest
 from assets.leaderboard.metric_slice import PartValues
 from assets.leaderboard.score_matrix import QuestionIndex, QuestionSet
 from evaluators.catalog import build
-from evaluators.components.calibration_error import calibration_error, chance_levels
+from evaluators.components.options.calibration import calibration_error, chance_levels
 from evaluators.errors import BadParameters
 from evaluators.library.mcqa.option_confidence import OptionConfidence
 from evaluators.outcome import Undefined

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from assets.leaderboard.system_pairs import pair_rows
+from assets.leaderboard.system_metrics import pair_rows
 from evaluators.catalog import build
 from evaluators.flows.protocols import Engines
 from evaluators.kinds.pairwise import is_paired

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assets.judging.dry_run import ingested_copy, plan_run
-from orchestration.cli.finished import describe_judge_calls
+from orchestration.cli.finished_run import describe_judge_calls
 from tests.orchestration.judged_project import JudgedProject, predictions
 from tests.support.judge_server import JudgeServer
 from tests.support.services import takes_minutes

@@ -68,7 +68,8 @@ def noise_chart(data: BenchmarkData, means: Sequence[dict[str, Any]]) -> style.S
     present = {row["system"] for row in shown}
     drawn = [system for system in systems if system in present]
     step = INTERVAL_STEP * (levels[-1] - levels[0])
-    places = dict(zip(drawn, _centred(len(drawn)), strict=True))
+    middle = (len(drawn) - 1) / 2
+    places = {system: at - middle for at, system in enumerate(drawn)}
     intervals = _intervals(data)
     rows = [
         {
@@ -141,11 +142,6 @@ def _intervals(data: BenchmarkData) -> dict[tuple[str, str], dict[str, float | N
             "system", "slice", "ci_low", "ci_high"
         ).iter_rows()
     }
-
-
-def _centred(n: int) -> list[float]:
-    """Return consecutive numbers whose mean is 0."""
-    return [at - (n - 1) / 2 for at in range(n)]
 
 
 PANEL = Panel(title="Accuracy by noise", position=60, build=build, queries={"means": MEANS})

@@ -41,7 +41,8 @@ def build(data: BenchmarkData, pairs: pl.DataFrame) -> Content | None:
     ).items():
         strengths = data.metric_rows(str(evaluator), STRENGTH)
         found = {row["system"]: row for row in strengths}
-        systems = [system for system in data.ranked_systems if system in _compared(rows)]
+        compared = {*rows["system_a"], *rows["system_b"]}
+        systems = [system for system in data.ranked_systems if system in compared]
         matrices.append(
             {
                 "evaluator": evaluator,
@@ -100,10 +101,6 @@ def order_sentence(rows: pl.DataFrame) -> str:
         f"{sentence}, in favour of the answer shown first in {format_count(first)} of them and of "
         f"the one shown second in {format_count(second)}. They count as ties."
     )
-
-
-def _compared(rows: pl.DataFrame) -> set[str]:
-    return {*rows["system_a"], *rows["system_b"]}
 
 
 def _plural(n: int, noun: str) -> str:

@@ -11,9 +11,10 @@ import pytest
 
 from calls.call import CallStatus
 from calls.usage import CallUsage
-from evaluators.engines.judge.asker import parse_judgment
 from evaluators.engines.judge.errors import JudgeUnreachable
-from evaluators.engines.judge.ledger_judge import NOT_ASKED, LedgerJudge, ReplayJudge
+from evaluators.engines.judge.judgment import parse_judgment
+from evaluators.engines.judge.ledger_judge import LedgerJudge
+from evaluators.engines.judge.replay import NOT_ASKED, ReplayJudge
 from evaluators.engines.judge.settings import JudgeSettings
 from evaluators.flows.protocols import Engines
 from evaluators.flows.requests import Ask
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from calls.call import Call, Origin, Outcome
-    from evaluators.engines.judge.asker import Parser
+    from evaluators.engines.judge.judgment import Parser
     from evaluators.flows.requests import Flow
 
 SETTINGS = JudgeSettings(model="m")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 
+import krippendorff
 import numpy as np
 import pytest
 
-from evaluators.statistics.judges.krippendorff import (
-    Alpha,
-    alpha_with_interval,
-    krippendorff_alpha,
-)
+from evaluators.statistics.judges.krippendorff import Alpha, alpha_with_interval
 from tests.support.services import takes_minutes
 
 REPEATS = 300
@@ -85,7 +82,8 @@ def test_the_value_is_that_of_the_definition(scale: float | None) -> None:
     if scale is not None:
         ratings = np.round(scale * (ratings + generator.random(ratings.shape)))
     ratings[generator.random(ratings.shape) < 0.3] = np.nan
-    expected = krippendorff_alpha(ratings, "nominal" if scale is None else "interval")
+    level = "nominal" if scale is None else "interval"
+    expected = krippendorff.alpha(reliability_data=ratings, level_of_measurement=level)
     assert alpha_with_interval(ratings).value == pytest.approx(expected, rel=1e-12)
 
 

@@ -14,7 +14,7 @@ from scipy import stats
 from evaluators.statistics.clusters import Groups, sum_by_cluster
 from evaluators.statistics.judges.agreement import kappa
 from evaluators.statistics.judges.judge_variance import split_variance
-from evaluators.statistics.judges.krippendorff import krippendorff_alpha
+from evaluators.statistics.judges.krippendorff import alpha_with_interval
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ def test_qags(shared: Path) -> None:
     ]
     ratings = np.array([[float(answer == "yes") for answer in three] for three in answers]).T
     assert ratings.shape[1] == expected["sentences"]
-    alpha = krippendorff_alpha(ratings)
+    alpha = alpha_with_interval(ratings).value
     assert alpha == pytest.approx(expected["krippendorff_alpha_nominal"], abs=5e-5)
     # Fleiss' kappa is alpha without its correction for few ratings: 1 - (1 - alpha) n / (n - 1).
     n = ratings.size
@@ -103,7 +103,7 @@ def test_ragchecker(shared: Path, aspect: str) -> None:
     # Where both use the scale alike, the quadratic kappa is the correlation.
     pearson = expected["human_human_pearson_x100"] / 100
     assert agreed.value == pytest.approx(pearson, abs=0.02)
-    alpha = krippendorff_alpha(people.T, "interval")
+    alpha = alpha_with_interval(people.T).value
     assert alpha == pytest.approx(pearson, abs=0.02)
     gain = [pair["ragchecker2"][aspect] - pair["ragchecker1"][aspect] for pair in pairs]
     ours = stats.pearsonr(np.tile(2 * np.array(gain), 2), np.concatenate([one, other]))

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from evaluators.engines.judge.errors import BadRecording
-from evaluators.engines.judge.ledger_judge import LedgerJudge, ReplayJudge
+from evaluators.engines.judge.ledger_judge import LedgerJudge
+from evaluators.engines.judge.replay import ReplayJudge
 from evaluators.engines.judge.settings import JudgeCallBuilder, JudgeSettings
 from evaluators.outcome import JudgeError, ParseFailure
 from tests.evaluators.engines.judge.questions import YES, Verdict, about, origin

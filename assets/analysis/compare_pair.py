@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from assets.leaderboard.pseudo_values import PseudoValues
-from assets.leaderboard.refresh import compute_system_scores
-from assets.leaderboard.score_matrix import ALL, BenchmarkScores
+from assets.leaderboard.benchmark_scores import BenchmarkScores
+from assets.leaderboard.score_matrix import ALL
 from assets.leaderboard.slice_statistics import COMPARISONS_SCHEMA
+from assets.leaderboard.system_metrics import compute_system_metrics
 from assets.leaderboard.uncertainty import sample_metric_slices, system_metric_slices
 
 if TYPE_CHECKING:
@@ -48,18 +48,22 @@ def compare_pair(
     tag = slice_.partition("=")[0]
     sliced = replace(benchmark, slices=() if slice_ == ALL else (tag,))
     scores = BenchmarkScores(source, [sliced])
-    questions = scores.question_index(sliced)
+    needed = tuple(
+        each
+        for each in benchmark.evaluators
+        if any((each.name, metric.name) in metrics for metric in each.system_metrics)
+    )
+    system = compute_system_metrics(scores, [replace(sliced, evaluators=needed)])
+    pseudo = system.pseudo[sliced.name]
     found = [pl.DataFrame(schema=COMPARISONS_SCHEMA)]
+    if slice_ != ALL and slice_ not in pseudo.questions.slices:
+        return found[0]
     for evaluator in benchmark.evaluators:
         wanted = {name for of, name in metrics if of == evaluator.name}
-        pseudo = PseudoValues(questions)
-        if wanted & {metric.name for metric in evaluator.system_metrics}:
-            only = replace(sliced, evaluators=(evaluator,))
-            compute_system_scores(scores, [only], {only.name: pseudo})
-        if not wanted or (slice_ != ALL and slice_ not in questions.slices):
+        if not wanted:
             continue
         every = chain(
-            sample_metric_slices(scores, sliced, evaluator, questions, (slice_,)),
+            sample_metric_slices(scores, sliced, evaluator, pseudo.questions, (slice_,)),
             system_metric_slices(sliced, evaluator, pseudo),
         )
         found += [

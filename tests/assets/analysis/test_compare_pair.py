@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from polars.testing import assert_frame_equal
 
+from assets.analysis.compare_pair import compare_pair
 from assets.leaderboard import uncertainty
-from assets.leaderboard.compare_pair import compare_pair
 from assets.leaderboard.refresh import compute_leaderboards
 from assets.leaderboard.slice_statistics import SliceStatistics
 from evaluators.statistics import comparisons

@@ -1,14 +1,28 @@
-"""Option orders: bounded probabilities, and those of rotated options, from a prediction's extra."""
+"""Order spread: how much the probability of the right option depends on the options' order."""
 
 from __future__ import annotations
 
 import json
 import math
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
+from evaluators.metric import Metric
+from evaluators.outcome import NotApplicable
 from records.prediction import BOUNDED, ORDERS
+
+if TYPE_CHECKING:
+    from evaluators.outcome import Value
+
+ORDER_SPREAD = Metric(
+    name="order_spread",
+    summary="Mean difference between the largest and the smallest phi of a question over "
+    "the orders of its options.",
+    best="low",
+    threshold=None,
+    level="system",
+)
 
 _MOST: Final = 1e-3
 """A log-probability up to here is rounding."""
@@ -40,6 +54,19 @@ def read_option_orders(extra: pl.Series, right: pl.Series) -> pl.DataFrame:
             "order_spread": pl.Series(spreads, dtype=pl.Float64),
         }
     )
+
+
+def mean_spread(rows: pl.DataFrame) -> Value:
+    """Return a system's mean spread; answers without a probability have the worst, 1.
+
+    Args:
+        rows: With `confidence`, null in an answer without a probability, and `order_spread`.
+    """
+    known = rows.drop_nulls("confidence")["order_spread"].drop_nulls()
+    if not len(known):
+        return NotApplicable("no question was asked with its options in several orders")
+    silent = rows["confidence"].null_count()
+    return float((known.sum() + silent) / (len(known) + silent))
 
 
 def _letters(value: Any) -> list[str] | None:

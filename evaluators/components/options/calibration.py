@@ -6,10 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from evaluators.metric import Metric
 from evaluators.outcome import Chance
 from evaluators.statistics.arrays import CONFIDENCE, SEED
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from evaluators.outcome import Scores
     from evaluators.statistics.arrays import Booleans, Floats, Integers
 
 DRAWS = 200
@@ -17,6 +23,95 @@ DRAWS = 200
 
 _EDGE = 1e-12
 _CHUNK = 4_000_000
+
+CALIBRATION = (
+    Metric(
+        name="expected_calibration_error",
+        summary="Mean distance of confidence from accuracy over bins of confidence.",
+        best="low",
+        level="system",
+    ),
+    Metric(
+        name="maximum_calibration_error",
+        summary="Largest distance of confidence from accuracy in a bin of confidence.",
+        best="low",
+        level="system",
+    ),
+)
+CALIBRATION_DEBIASED = (
+    Metric(
+        name="expected_calibration_error_debiased",
+        summary="Expected calibration error less its chance level.",
+        best="low",
+        bounds=(-1.0, 1.0),
+        threshold=None,
+        level="system",
+        debiases="expected_calibration_error",
+    ),
+    Metric(
+        name="maximum_calibration_error_debiased",
+        summary="Maximum calibration error less its chance level.",
+        best="low",
+        bounds=(-1.0, 1.0),
+        threshold=None,
+        level="system",
+        debiases="maximum_calibration_error",
+    ),
+)
+CALIBRATION_UNNORMALIZED = Metric(
+    name="expected_calibration_error_unnormalized",
+    summary="Expected calibration error of the probabilities as given; the probability "
+    "outside the options counts as a wrong one.",
+    best="low",
+    threshold=None,
+    level="system",
+)
+
+
+def calibration_errors(rows: pl.DataFrame, bins: int) -> Scores:
+    """Compare confidence with accuracy; an answer without a probability is the worst.
+
+    Args:
+        rows: A system's answers: `accuracy`, `confidence` (null in an answer without a
+            probability), `top` and `outside`; at least one of them with a confidence.
+        bins: The number of bins.
+    """
+    known = rows.drop_nulls("confidence")
+    normalized = calibration_error(
+        known["confidence"].to_numpy(),
+        known["accuracy"].to_numpy() == 1,
+        bins,
+        failed=rows.height - known.height,
+    )
+    given = rows.drop_nulls("top")
+    top, outside = given["top"].to_numpy(), given["outside"].to_numpy()
+    unnormalized = calibration_error(
+        np.maximum(top, outside),
+        (given["accuracy"].to_numpy() == 1) & (top > outside),
+        bins,
+        failed=rows.height - given.height,
+    )
+    return {
+        "expected_calibration_error": normalized.expected,
+        "maximum_calibration_error": normalized.maximum,
+        CALIBRATION_UNNORMALIZED.name: unnormalized.expected,
+    }
+
+
+def calibration_chance(rows: pl.DataFrame, bins: int) -> Mapping[str, Chance]:
+    """Return the errors of a perfectly calibrated system.
+
+    With failed answers the maximum is 1 by definition, and noise has no part in it.
+
+    Args:
+        rows: As for `calibration_errors`.
+        bins: The number of bins.
+    """
+    confidence = rows["confidence"].drop_nulls().to_numpy()
+    failed = rows.height - len(confidence)
+    expected, maximum = chance_levels(confidence, bins, failed)
+    levels = {"expected_calibration_error": expected}
+    return levels if failed else {**levels, "maximum_calibration_error": maximum}
 
 
 class CalibrationError(NamedTuple):

@@ -1,4 +1,4 @@
-"""Calls to the judge: send messages once, with the options that its model supports."""
+"""The client of a judge model: it sends messages once, with the options that the model supports."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from calls.errors import ModelRefused
-from calls.litellm_model import CalledModel, describe_missing_key
+from calls.litellm_model import CalledModel
 from evaluators.engines.judge.errors import BadJudgeSettings, JudgeRefused
-from evaluators.engines.judge.settings import SKIPPED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,25 +39,6 @@ class CallOptions:
         """Return the options with the next less strict form, or None."""
         place = FORMS.index(self.form) + 1
         return replace(self, form=FORMS[place]) if place < len(FORMS) else None
-
-
-def missing_key(settings: JudgeSettings) -> str | None:
-    """Return which key a run would miss, and what to do; None if it is there or none is needed.
-
-    Without `api_key_env`, LiteLLM looks for the key in a variable of the provider. Servers at an
-    `api_base` may need none.
-    """
-    if settings.recording is not None:
-        return None
-    return describe_missing_key(settings.model, settings.api_key_env, settings.api_base, "judge")
-
-
-def skip_reason(settings: JudgeSettings) -> str | None:
-    """Return why an optional judge is not called; None if it is required or its key is there."""
-    if not settings.optional or settings.api_key:
-        return None
-    key = missing_key(settings)
-    return None if key is None else f"{SKIPPED}{key}"
 
 
 class LitellmClient:

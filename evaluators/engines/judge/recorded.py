@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calls.call import Call, CallStatus
 from calls.usage import CallUsage
-from evaluators.engines.judge.asker import parse_judgment
 from evaluators.engines.judge.errors import BadRecording
+from evaluators.engines.judge.judgment import parse_judgment
 from evaluators.engines.judge.settings import recorded_address
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from calls.call import Origin, Outcome
-    from evaluators.engines.judge.asker import Parser
+    from evaluators.engines.judge.judgment import Parser
 
 _ADDRESS = frozenset({"evaluator", "question_id"})
 _LEDGER = frozenset({"messages", "reply_schema"})

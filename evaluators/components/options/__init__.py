@@ -1,0 +1,1 @@
+"""What a system makes of the options of a multiple-choice question."""

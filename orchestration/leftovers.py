@@ -1,7 +1,8 @@
-"""Temporary files that killed processes left in the folders of a project."""
+"""Files that killed processes and earlier versions left in the folders of a project."""
 
 from __future__ import annotations
 
+import shutil
 from contextlib import suppress
 from pathlib import Path
 from tempfile import gettempdir
@@ -32,3 +33,6 @@ def remove_leftovers(project: Project) -> None:
     """Remove the temporary folders whose process is dead."""
     for place in temporary_places(project):
         remove_orphans(place)
+    # Earlier versions wrote the answers of systems as files of predictions.
+    answers = project.warehouse.parent / f"{project.warehouse.name}.answers"
+    shutil.rmtree(answers, ignore_errors=True)

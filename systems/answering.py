@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+
+import orjson
 
 from calls.budget import OverBudget
 from calls.call import Call, CallStatus, Outcome
@@ -248,7 +249,7 @@ def prediction_of(reply: str | None, error: str | None) -> Mapping[str, Any]:
     """Return the fields of the prediction that a stored outcome stands for."""
     if reply is None:
         return {"error": error or "no answer"}
-    fields: dict[str, Any] = json.loads(reply)
+    fields: dict[str, Any] = orjson.loads(reply)
     return {name: value for name, value in fields.items() if name not in _MEASURED}
 
 

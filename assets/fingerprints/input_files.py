@@ -9,12 +9,13 @@ from warehouse.formats.catalog import format_named
 from warehouse.formats.paths import expand
 from warehouse.formats.query import Query
 from warehouse.ingest.plan import BenchmarkFiles
-from warehouse.queries.answers import answers_file
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assets.project import Benchmark
     from warehouse.formats.query import InputFile
-    from warehouse.storage.location import Location
+    from warehouse.ledger.answers import SystemAnswers
 
 Kind: TypeAlias = Literal["questions", "documents", "predictions"]
 
@@ -24,34 +25,28 @@ MAX_NAMED: Final = 10
 KINDS: Final[tuple[Kind, ...]] = ("questions", "documents", "predictions")
 
 
-def benchmark_files(benchmark: Benchmark, warehouse: Location) -> BenchmarkFiles:
-    """Return the current input files of a benchmark, and the files with the answers of systems.
+def benchmark_files(benchmark: Benchmark, answers: Sequence[SystemAnswers] = ()) -> BenchmarkFiles:
+    """Return the current input files of a benchmark.
 
     Args:
         benchmark: The benchmark.
-        warehouse: The location of the warehouse; the answers of systems are beside it.
+        answers: The answers of systems that it asks; those that have none are left out.
 
     Raises:
         InputError: A pattern matches no file.
     """
-    asked: list[tuple[InputFile, str | None]] = [
-        (file, system)
-        for system in benchmark.systems
-        if (file := answers_file(warehouse, benchmark.name, system)).is_file()
-    ]
+    given = [each for each in answers if each.calls or each.stand_ins]
     return BenchmarkFiles(
         benchmark=benchmark.name,
         format=benchmark.format,
         questions=[path for path, _ in input_files(benchmark, "questions")],
         documents=[path for path, _ in input_files(benchmark, "documents")],
-        predictions=[*input_files(benchmark, "predictions"), *asked],
-        answers=frozenset(file for file, _ in asked),
+        predictions=input_files(benchmark, "predictions"),
+        answers=given,
         expansion=benchmark.expansion,
         max_reject_ratio=benchmark.max_reject_ratio,
         columns=benchmark.columns,
-        missing=benchmark.missing.without(
-            set(benchmark.systems) - {system for _, system in asked if system is not None}
-        ),
+        missing=benchmark.missing.without(set(benchmark.systems) - {each.system for each in given}),
     )
 
 

@@ -19,6 +19,7 @@ from assets.fingerprints.digests import (
 )
 from assets.fingerprints.input_files import benchmark_files
 from assets.fingerprints.published import has_fingerprints, is_published
+from assets.inputs.ingest import stored_answers
 from assets.project import REPORT_FILE
 from evaluators.kinds.composite import CompositeEvaluator
 from warehouse.errors import WarehouseError
@@ -77,7 +78,9 @@ def _stage_fingerprints(
 
     Those of answers are known once they are `stored` in the warehouse.
     """
-    files = benchmark_files(benchmark, project.warehouse)
+    warehouse = project.open_warehouse()
+    answers = stored_answers(warehouse, benchmark.name, benchmark.systems, stored)
+    files = benchmark_files(benchmark, answers)
     input_format, ratio = files.input_format, benchmark.max_reject_ratio
     found = {
         QUESTIONS: questions_digest(
@@ -85,12 +88,18 @@ def _stage_fingerprints(
             files.questions,
             files.documents,
             ratio,
-            files.given_predictions,
+            files.predictions,
             files.columns,
         )
     }
     found[PREDICTIONS] = predictions_digest(
-        input_format, files.predictions, ratio, found[QUESTIONS], files.columns, files.missing
+        input_format,
+        files.predictions,
+        ratio,
+        found[QUESTIONS],
+        files.columns,
+        files.missing,
+        [(each.system, each.digest(warehouse)) for each in files.answers],
     )
     for system in benchmark.systems:
         asked = answers_fingerprint(project.systems[system], found[QUESTIONS], benchmark.repeats)

@@ -9,7 +9,7 @@ from dagster._core.definitions.metadata import RawMetadataValue
 from assets import metadata
 from assets.checks import expectations
 from assets.checks.constraints import validate_constraints
-from assets.inputs.answer_files import ingest_inputs
+from assets.inputs.ingest import ingest_inputs
 from assets.keys import (
     BACKFILL,
     INPUTS,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final
 
-from systems.answering import prediction_of
-from warehouse.queries.answers import append_answers, fetch_replies
+from warehouse.queries.answers import fetch_replies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from warehouse.store import Warehouse
 
@@ -21,13 +20,10 @@ PASSAGES: Final = 5
 """The passages of a stand-in if the system has not answered anything yet."""
 
 
-def append_stand_ins(
-    warehouse: Warehouse,
-    system: str,
-    target: Path,
-    missing: Sequence[tuple[Mapping[str, Any], int]],
-) -> None:
-    """Add a stand-in for each answer to come to a file of predictions.
+def make_stand_ins(
+    warehouse: Warehouse, system: str, missing: Sequence[tuple[Mapping[str, Any], int]]
+) -> list[Mapping[str, Any]]:
+    """Return a prediction, by the names of fields, in the place of each answer to come.
 
     It is one of the system's earlier answers, or else the expected answer with `PASSAGES` passages,
     so that every evaluator finds what it reads. The id of the question and the repeat make it
@@ -36,22 +32,20 @@ def append_stand_ins(
     Args:
         warehouse: The warehouse with earlier answers.
         system: The system.
-        target: The file.
         missing: The questions, by the names of canonical fields, each with the repeat.
     """
+    if not missing:
+        return []
     replies = fetch_replies(warehouse, system, EXAMPLES)
-    examples: Iterator[Mapping[str, Any]] = cycle([prediction_of(each, None) for each in replies])
-    append_answers(
-        target,
-        (
-            {
-                "question_id": question["question_id"],
-                **({"repeat": repeat} if repeat else {}),
-                **_stand_in(question, repeat, next(examples, None)),
-            }
-            for question, repeat in missing
-        ),
-    )
+    examples: Iterator[Mapping[str, Any]] = cycle(map(json.loads, replies))
+    return [
+        {
+            "question_id": question["question_id"],
+            **({"repeat": repeat} if repeat else {}),
+            **_stand_in(question, repeat, next(examples, None)),
+        }
+        for question, repeat in missing
+    ]
 
 
 def _stand_in(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from assets.checks.constraints import validate_constraints
 from assets.engines import NO_JUDGE, WarehouseLedger
-from assets.inputs.answer_files import ingest_inputs
+from assets.inputs.ingest import ingest_inputs
 from assets.project import is_judged
 from assets.scoring.batches import TEXT_ROWS
 from assets.scoring.stale_samples import stale_samples
@@ -96,7 +96,7 @@ class AnswersPlan:
 def ingested_copy(project: Project, benchmarks: Sequence[str]) -> Iterator[Warehouse]:
     """Yield a temporary copy of the warehouse that has ingested the current files.
 
-    Answers that systems have not given yet have stand-ins; see `append_stand_ins`.
+    Answers that systems have not given yet have stand-ins; see `make_stand_ins`.
 
     Raises:
         WarehouseError: The files cannot be ingested.

@@ -78,7 +78,7 @@ def _run(
             require_systems(open_copy(project), options.systems, wanted)
         return None
     require_judge(project, wanted, options)
-    files = [benchmark_files(project.benchmarks[name], project.warehouse) for name in wanted]
+    files = [benchmark_files(project.benchmarks[name]) for name in wanted]
     require_valid(project.open_warehouse(), files)
 
     progress.describe("starting Dagster")

@@ -98,6 +98,12 @@ class ChangedPredictionLoad(PredictionLoad):
         else:
             if _fetch_record(transaction, self.files.benchmark) != self.record:
                 raise NotFastPath("another process has loaded the predictions")
+            # Of systems that are or were asked; `finish` inserts their current answers.
+            transaction.execute(
+                "DELETE FROM predictions WHERE benchmark = $benchmark "
+                "AND NOT list_contains($systems, system)",
+                {"benchmark": self.files.benchmark, "systems": list(self.result.systems)},
+            )
             selects = zip(self.changed, self.selects(), strict=True)
             for (system, whole), (select, values) in selects:
                 replace_rows(transaction, self.files.benchmark, system, select, values, whole=whole)

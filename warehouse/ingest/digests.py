@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
 import xxhash
@@ -52,10 +52,14 @@ def predictions_digest(
     questions: str,
     columns: Columns = NONE,
     missing: MissingAnswers = FAILED,
+    answers: Iterable[tuple[str, bytes]] = (),
 ) -> str:
-    """Return the digest of files of predictions, of their settings and of the questions' digest."""
+    """Return the digest of predictions, of their settings and of the questions' digest.
+
+    The predictions are those of files, and the `answers` of systems with their digests.
+    """
     names = columns.prediction_settings() + missing.settings()
-    return digest_files(files, _settings(chosen, max_reject_ratio, questions, *names))
+    return digest_files(files, _settings(chosen, max_reject_ratio, questions, *names), answers)
 
 
 def _settings(chosen: Format, ratio: float, *more: str) -> tuple[str, ...]:
@@ -66,13 +70,15 @@ _CHUNK_BYTES: Final = 1 << 20
 
 
 def digest_files(
-    files: Iterable[tuple[InputFile, str | None]], settings: Sequence[str] = ()
+    files: Iterable[tuple[InputFile, str | None]],
+    settings: Sequence[str] = (),
+    answers: Iterable[tuple[str, bytes]] = (),
 ) -> str:
-    """Return the digest of files and of the settings with which they are read.
+    """Return the digest of files, of the settings with which they are read, and of answers.
 
     It covers the order, contents, suffixes and systems of the files, but not their names and
     folders, so that a moved project is not read again. Of a query it covers the rows, in any order.
-    It is 32 hexadecimal digits (XXH3, 128 bits).
+    Of answers it covers the system and a digest. It is 32 hexadecimal digits (XXH3, 128 bits).
 
     Raises:
         InputError: A file or query cannot be read.
@@ -95,10 +101,19 @@ def digest_files(
                     content.update(chunk[:filled])
         except OSError as error:
             raise InputError([Problem(path, None, f"cannot be read: {error.strerror}")]) from error
-        _add(digest, "".join(path.suffixes[-2:]).lower().encode())
-        _add(digest, b"\0" if system is None else b"\1" + system.encode())
-        _add(digest, content.digest())
+        _add_content(digest, path, system, content.digest())
+    for system, answered in answers:
+        # As of the files in which earlier versions kept them, so that these need not be read again.
+        _add_content(digest, PurePath(f"{system}.jsonl"), system, answered)
     return digest.hexdigest()
+
+
+def _add_content(
+    digest: xxhash.xxh3_128, path: PurePath, system: str | None, content: bytes
+) -> None:
+    _add(digest, "".join(path.suffixes[-2:]).lower().encode())
+    _add(digest, b"\0" if system is None else b"\1" + system.encode())
+    _add(digest, content)
 
 
 def _add(digest: xxhash.xxh3_128, part: bytes) -> None:

@@ -48,8 +48,9 @@ def ingest(
 ) -> dict[InputKey, Ingested]:
     """Replace the questions, documents and predictions of benchmarks with those of files.
 
-    Every system that a path or row names gets a row for every question of its benchmark. Systems
-    that no longer occur are removed. Unchanged files are not read again, and neither are the
+    Answers of systems that are asked are predictions, too. Every system that a path or row names,
+    or that is asked, gets a row for every question of its benchmark. Systems that no longer occur
+    are removed. Unchanged files are not read again, and neither are the
     unchanged parts of large files of predictions.
 
     All files are read before the first row is written, and one transaction writes all rows. A file
@@ -111,7 +112,7 @@ def _plan(
             files.questions,
             files.documents,
             files.max_reject_ratio,
-            files.given_predictions,
+            files.predictions,
             files.columns,
         )
         if force or fingerprints.get(QUESTIONS) != digest:
@@ -137,7 +138,8 @@ def _plan(
             files.columns,
             files.missing,
         )
-        digest = predictions_digest(input_format, files.predictions, *settings)
+        answers = [(each.system, each.digest(warehouse)) for each in files.answers]
+        digest = predictions_digest(input_format, files.predictions, *settings, answers)
         loaded = fingerprints.get(PREDICTIONS)
         if force or loaded != digest:
             steps[name, PREDICTIONS] = ChangedPredictionLoad(

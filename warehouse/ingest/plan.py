@@ -15,7 +15,6 @@ import duckdb
 import polars as pl
 
 from warehouse.errors import WarehouseError
-from warehouse.formats.canonical import FORMAT as CANONICAL
 from warehouse.formats.catalog import format_named
 from warehouse.formats.columns import Columns
 from warehouse.formats.expansion import expand_format
@@ -34,29 +33,30 @@ from warehouse.ingest.load import (
 from warehouse.ingest.result import Ingested, ReadResult
 from warehouse.ingest.row_by_row import write_documents, write_predictions, write_questions
 from warehouse.ingest.rows_sql import select_predictions, select_questions
+from warehouse.ledger.answers import insert_answers
 from warehouse.storage.connection import connect_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from records.prediction import Prediction
     from warehouse.formats.expansion import Expansion
-    from warehouse.formats.format import Format, Read, Reject
+    from warehouse.formats.format import Format
     from warehouse.formats.query import InputFile
     from warehouse.ingest.rows_sql import JsonLines
+    from warehouse.ledger.answers import SystemAnswers
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkFiles:
-    """The input files of one benchmark, and the name of their format.
+    """The input files of one benchmark, the name of their format, and answers of systems.
 
     The paths of `predictions` come with the systems that they name. `max_reject_ratio` is the share
     of a file's rows that may be rejected, from 0 to 1. `columns` says which of their columns become
     which fields and tags, and `missing` what missing answers mean. The predictions in `renamed`
-    files have the names of fields already. The files of `answers` are canonical, whatever the
-    format of the others. `expansion` makes several questions of each in the files.
+    files have the names of fields already. `answers` are those of systems that are asked.
+    `expansion` makes several questions of each in the files.
     """
 
     benchmark: str
@@ -68,7 +68,7 @@ class BenchmarkFiles:
     columns: Columns = field(default_factory=Columns)
     missing: MissingAnswers = field(default_factory=MissingAnswers)
     renamed: frozenset[InputFile] = frozenset()
-    answers: frozenset[InputFile] = frozenset()
+    answers: Sequence[SystemAnswers] = ()
     expansion: Expansion | None = None
 
     @property
@@ -81,18 +81,13 @@ class BenchmarkFiles:
         return expand_format(format_named(self.format), self.expansion)
 
     @property
-    def given_predictions(self) -> list[tuple[InputFile, str | None]]:
-        """The files of predictions without those of answers."""
-        return [(file, system) for file, system in self.predictions if file not in self.answers]
-
-    @property
     def prediction_sources(self) -> tuple[Source, ...]:
         """The files of predictions."""
         names = self.columns.predictions
         return tuple(
             replace(
                 Source.of(file, system),
-                columns={} if file in self.renamed | self.answers else names,
+                columns={} if file in self.renamed else names,
                 beside=tuple(self.question_paths),
             )
             for file, system in self.predictions
@@ -293,14 +288,9 @@ class PredictionLoad(Load):
                 "SELECT question_id, question FROM questions WHERE benchmark = $benchmark",
                 {"benchmark": files.benchmark},
             )
-
-        def read(source: Source) -> Iterator[Read[Prediction] | Reject]:
-            chosen = CANONICAL if source.path in files.answers else self.format
-            return chosen.predictions(source)
-
         lines, self.result = write_predictions(
             files.prediction_sources,
-            read,
+            self.format.predictions,
             self.folder / "predictions.jsonl",
             files.max_reject_ratio,
             dict(known.iter_rows()),
@@ -325,21 +315,31 @@ class PredictionLoad(Load):
         return self.finish(transaction)
 
     def finish(self, transaction: Transaction) -> Ingested:
-        """Check the benchmark's predictions and fill in the missing ones.
+        """Check the benchmark's predictions, add answers of systems, and fill in the missing ones.
 
         Raises:
             NotFastPath: The files need row-by-row validation.
+            InputError: Answers are not valid, or files have answers of the same system.
         """
-        benchmark = self.files.benchmark
+        files = self.files
         if self.is_fast:
-            require_known_questions(transaction, benchmark)
+            require_known_questions(transaction, files.benchmark)
+        rejected = insert_answers(
+            transaction, files.benchmark, files.answers, files.max_reject_ratio
+        )
+        # Not in place: the transaction may be repeated.
+        result = replace(
+            self.result,
+            rejected=[*self.result.rejected, *rejected],
+            systems=self.result.systems | dict.fromkeys(each.system for each in files.answers),
+        )
         rows, notes = finish_predictions(
-            transaction, benchmark, self.format, self.result, self.files.missing
+            transaction, files.benchmark, self.format, result, files.missing
         )
         return Ingested(
             rows=rows,
-            problems=tuple(each.problem for each in self.result.rejected),
-            notes=(*notes, *prediction_notes(self.result)),
+            problems=tuple(each.problem for each in result.rejected),
+            notes=(*notes, *prediction_notes(result)),
             digest=self.digest,
         )
 
@@ -381,7 +381,7 @@ def _select_sources(
     if chosen.folders is not None and chosen.folders.reads_together:
         first, *beside = files.question_paths
         return (Source(first, beside=tuple(beside), tags=files.columns.tags),), documents
-    with_answers = files.given_predictions if chosen.questions_from == "both" else ()
+    with_answers = files.predictions if chosen.questions_from == "both" else ()
     answers = tuple(file for file, _ in with_answers if isinstance(file, Path))
     return (
         tuple(

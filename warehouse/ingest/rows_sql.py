@@ -1,4 +1,4 @@
-"""SQL that turns JSON Lines with canonical fields into rows of the tables."""
+"""SQL that turns JSON with canonical fields into rows of the tables."""
 
 from __future__ import annotations
 
@@ -48,24 +48,41 @@ DOCUMENT_FIELDS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JsonLines:
+class JsonRows:
+    """Rows as JSON and how to read their fields.
+
+    Attributes:
+        fields: The known fields that occur in them, with their DuckDB types.
+        extra_fields: Unknown fields, sorted; they go into the column `extra`.
+        origin: SQL expressions for columns that are not plain fields of the rows.
+        parameters: The parameters of these expressions and of the relation.
+    """
+
+    fields: Mapping[str, str]
+    extra_fields: tuple[str, ...] = ()
+    origin: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def relation(self) -> str:
+        """The texts that are bound as `$rows`, each with all fields, as a table expression."""
+        types = literal(json.dumps(dict(self.fields)))
+        texts = "(SELECT unnest($rows::VARCHAR[]) AS row)"
+        # Strict: otherwise a value that does not fit its type would become null.
+        return f"(SELECT unnest(from_json_strict(row, {types})) FROM {texts})"  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonLines(JsonRows):
     """A JSON Lines file and how to read its fields.
 
     Attributes:
         path: The file.
-        fields: The known fields that occur in it, with their DuckDB types.
-        extra_fields: Unknown fields, sorted; they go into the column `extra`.
         max_line_bytes: An upper bound on the length of a line.
-        origin: SQL expressions for columns that are not plain fields of the file.
-        parameters: The parameters of these expressions.
     """
 
     path: Path
-    fields: Mapping[str, str]
-    extra_fields: tuple[str, ...] = ()
     max_line_bytes: int = 16 * 1024 * 1024
-    origin: Mapping[str, str] = field(default_factory=dict)
-    parameters: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def relation(self) -> str:
@@ -123,7 +140,7 @@ def select_questions(lines: JsonLines) -> str:
     return _select(lines, columns, lines.relation)
 
 
-def select_predictions(lines: JsonLines) -> str:
+def select_predictions(lines: JsonRows) -> str:
     """Return a SELECT of rows for `predictions`; see `select_questions`."""
     given = lines.fields
     columns = _plain_columns(lines, "predictions")
@@ -161,7 +178,7 @@ def _entries(name: str) -> str:
     return f"CASE WHEN {is_repeated} THEN error('a name occurs twice') ELSE map_entries({name}) END"
 
 
-def _plain_columns(lines: JsonLines, table: str) -> dict[str, str]:
+def _plain_columns(lines: JsonRows, table: str) -> dict[str, str]:
     """Return the fields that fill the column of the same name."""
     types = _column_types(table)
     columns = {name: quoted(name) for name in lines.fields if name in types}
@@ -171,7 +188,7 @@ def _plain_columns(lines: JsonLines, table: str) -> dict[str, str]:
     return columns
 
 
-def _select(lines: JsonLines, columns: Mapping[str, str], source: str) -> str:
+def _select(lines: JsonRows, columns: Mapping[str, str], source: str) -> str:
     columns = {"benchmark": "$benchmark", **columns, **lines.origin}
     if lines.extra_fields:
         columns["extra"] = _extra(lines.extra_fields)

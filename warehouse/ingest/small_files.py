@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -52,10 +51,8 @@ def _require_valid(warehouse: Warehouse, files: BenchmarkFiles, folder: Path) ->
         with lines.path.open(encoding="utf-8") as written:
             rows = map(json.loads, written)
             known |= {row["question_id"]: row.get("question") for row in rows}
-    # The answers of systems have been checked, and are canonical whatever the format.
-    given = replace(files, predictions=files.given_predictions)
     write_predictions(
-        given.prediction_sources,
+        files.prediction_sources,
         chosen.predictions,
         folder / "predictions.jsonl",
         files.max_reject_ratio,

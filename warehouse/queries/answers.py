@@ -1,26 +1,19 @@
-"""Questions for systems, and their answers as a file of predictions."""
+"""Questions for systems, and the calls that answer them."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
 from records.columns import stored_columns
-from records.prediction import Prediction
 from records.question import Question
-from warehouse.storage.atomic import replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
-    from warehouse.storage.location import Location
+    from warehouse.queries.benchmarks import Source
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
-
-_BATCH_ROWS: Final = 5_000
 
 _COLUMNS: Final = stored_columns(Question).values()
 _JSON_COLUMNS: Final = tuple(each.name for each in _COLUMNS if each.is_json)
@@ -115,7 +108,7 @@ INCOMPLETE: Final = "incomplete"
 """The fingerprint of answers of which some are to be asked for by the next run."""
 
 _DIGEST: Final = """
-SELECT count(*) || ' ' || coalesce(bit_xor(hash(question_id, repeat, digest, answered_at)), 0)
+SELECT count(*) || '-' || coalesce(bit_xor(hash(question_id, repeat, digest, answered_at)), 0)
 FROM answers
 WHERE benchmark = $benchmark AND system = $system
 """
@@ -147,56 +140,40 @@ JOIN judgments AS j USING (digest)
 """
 
 
-def answers_file(warehouse: Location, benchmark: str, system: str) -> Path:
-    """Return the file of predictions with the answers of a system that is asked."""
-    folder = warehouse.parent / f"{warehouse.name}.answers"
-    return folder / benchmark / f"{system}.jsonl"
-
-
-def write_answers(
-    warehouse: Warehouse,
-    benchmark: str,
-    system: str,
-    target: Path,
-    prediction_of: Callable[[str | None, str | None], Mapping[str, Any]],
-    current: Mapping[tuple[str, int], str] | None = None,
-) -> None:
-    """Write the answers of a system as a file of predictions; remove it if there are none.
+def fetch_answered(
+    source: Source, benchmark: str, *, with_failed: bool = True
+) -> dict[str, dict[tuple[str, int], str]]:
+    """Return the calls by which systems have answered a benchmark, by system.
 
     Args:
-        warehouse: The warehouse.
+        source: The warehouse.
         benchmark: The benchmark.
-        system: The system.
-        target: The file.
-        prediction_of: Converts a stored reply and error to the fields of a prediction.
-        current: The call that each question and repeat stands for now. Answers of other calls, to
-            an earlier text or of an earlier version, are left out. None: all answers are written.
+        with_failed: Whether calls count that got no answer.
+
+    Returns:
+        The digests of the calls by question and repeat, in the order of both.
     """
-    values = {"benchmark": benchmark, "system": system}
-    with warehouse.fetch_to_disk(_SELECT, values) as rows:
-        if not rows.rows:
-            target.unlink(missing_ok=True)
-            return
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with replace_file(target) as file, file.open("wb") as opened:
-            for batch in rows.batches(_BATCH_ROWS):
-                for question_id, repeat, digest, reply, error in batch.iter_rows():
-                    if current is not None and current.get((question_id, repeat)) != digest:
-                        continue
-                    number = {"repeat": repeat} if repeat else {}
-                    line = {"question_id": question_id, **number, **prediction_of(reply, error)}
-                    opened.write(orjson.dumps(_flat(line)) + b"\n")
-
-
-def fetch_given(warehouse: Warehouse, benchmark: str, system: str) -> dict[tuple[str, int], str]:
-    """Return the calls by which a system has answered a benchmark, by question and repeat."""
-    rows = warehouse.fetch(
-        "SELECT a.question_id, a.repeat, a.digest "
+    rows = source.fetch(
+        "SELECT a.system, a.question_id, a.repeat, a.digest "
         "FROM answers AS a JOIN judgments AS j USING (digest) "
-        "WHERE a.benchmark = $benchmark AND a.system = $system AND j.reply IS NOT NULL",
-        {"benchmark": benchmark, "system": system},
+        "WHERE a.benchmark = $benchmark AND ($with_failed OR j.reply IS NOT NULL) ORDER BY ALL",
+        {"benchmark": benchmark, "with_failed": with_failed},
     )
-    return {(question, repeat): digest for question, repeat, digest in rows.iter_rows()}
+    found: dict[str, dict[tuple[str, int], str]] = {}
+    for system, question, repeat, digest in rows.iter_rows():
+        found.setdefault(system, {})[question, repeat] = digest
+    return found
+
+
+def fetch_outcomes(
+    source: Source, digests: Sequence[str]
+) -> dict[str, tuple[str | None, str | None]]:
+    """Return the replies and errors of stored calls, by the digest of the call."""
+    rows = source.fetch(
+        "SELECT digest, reply, error FROM judgments WHERE digest IN (SELECT unnest($digests))",
+        {"digests": list(digests)},
+    )
+    return {digest: (reply, error) for digest, reply, error in rows.iter_rows()}
 
 
 def fetch_replies(warehouse: Warehouse, system: str, count: int) -> list[str]:
@@ -208,28 +185,3 @@ def fetch_replies(warehouse: Warehouse, system: str, count: int) -> list[str]:
         {"system": system, "count": count},
     )
     return rows["reply"].to_list()
-
-
-def append_answers(target: Path, answers: Iterable[Mapping[str, Any]]) -> None:
-    """Add predictions to a file that may not exist yet."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with target.open("ab") as opened:
-        for fields in answers:
-            opened.write(orjson.dumps(fields) + b"\n")
-
-
-def _flat(line: dict[str, Any]) -> dict[str, Any]:
-    """Return a row whose `extra` are unknown fields of the file, as far as their names allow it."""
-    extra = line.pop("extra", None) or {}
-    unknown = {name: each for name, each in extra.items() if name not in Prediction.model_fields}
-    rest = {name: each for name, each in extra.items() if name not in unknown}
-    return {**line, **unknown, **({"extra": rest} if rest else {})}
-
-
-_SELECT: Final = """
-SELECT a.question_id, a.repeat, a.digest, j.reply, j.error
-FROM answers AS a
-JOIN judgments AS j USING (digest)
-WHERE a.benchmark = $benchmark AND a.system = $system
-ORDER BY a.question_id, a.repeat
-"""

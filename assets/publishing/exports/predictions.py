@@ -8,13 +8,12 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from assets.inputs.ingest import stored_answers
 from records.columns import stored_columns
 from records.prediction import Prediction, Retrieved
-from systems.answering import prediction_of
-from warehouse.queries.answers import write_answers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from warehouse.store import Warehouse
@@ -54,7 +53,7 @@ def write_predictions(
     with warehouse.fetch_to_disk(query, {"benchmark": benchmark, "asked": list(asked)}) as rows:
         named = (row for batch in rows.batches() for row in batch.iter_rows(named=True))
         for system, group in groupby(named, key=itemgetter("system")):
-            written.append(_write(_file(folder, system), group))
+            written.append(_write(_file(folder, system), map(_fields, group)))
     return written
 
 
@@ -62,21 +61,22 @@ def write_asked(
     warehouse: Warehouse, benchmark: str, systems: Sequence[str], folder: Path
 ) -> list[Path]:
     """Write the answers of systems that were asked; return the files."""
-    files = {system: _file(folder, system) for system in systems}
-    for system, file in files.items():
-        write_answers(warehouse, benchmark, system, file, prediction_of)
-    return [file for file in files.values() if file.is_file()]
+    folder.mkdir(parents=True, exist_ok=True)
+    answers = stored_answers(warehouse, benchmark, systems, {})
+    return [
+        _write(_file(folder, each.system), each.rows(warehouse)) for each in answers if each.calls
+    ]
 
 
 def _file(folder: Path, system: str) -> Path:
     return folder / f"{quote(system, safe='@+ ')}.jsonl"
 
 
-def _write(file: Path, rows: Iterator[Mapping[str, Any]]) -> Path:
+def _write(file: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
     with file.open("w", encoding="utf-8", newline="\n") as opened:
         for row in rows:
             # orjson would refuse whole numbers of more than 64 bits.
-            line = json.dumps(_fields(row), ensure_ascii=False, separators=(",", ":"))
+            line = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
             opened.write(f"{line}\n")
     return file
 

@@ -47,7 +47,7 @@ def ingest_folder(
         evaluators=(),
     )
     warehouse = Warehouse(folder / "w.duckdb")
-    return warehouse, ingest(warehouse, [benchmark_files(benchmark, warehouse.path)])
+    return warehouse, ingest(warehouse, [benchmark_files(benchmark)])
 
 
 def test_queries_judgments_corpus_and_results_are_joined(tmp_path: Path) -> None:
@@ -117,13 +117,13 @@ def test_a_pattern_of_several_folders_is_refused(tmp_path: Path) -> None:
         f"expected one folder, as 'beir' reads one dataset; found {tmp_path}/set, {tmp_path}/set-b"
     )
     with pytest.raises(InputError) as raised:
-        benchmark_files(benchmark, Path("warehouse.duckdb"))
+        benchmark_files(benchmark)
     assert [each.message for each in raised.value.problems] == [said]
     for path in (tmp_path / "set-b").rglob("*.*"):
         path.unlink()
     (tmp_path / "set-b" / "qrels").rmdir()
     (tmp_path / "set-b").rmdir()
-    assert len(benchmark_files(benchmark, Path("warehouse.duckdb")).questions) == 2
+    assert len(benchmark_files(benchmark).questions) == 2
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,6 @@ def test_the_examples_are_read(tmp_path: Path, name: str) -> None:
             split=keys.get("split"),
             evaluators=(),
         ),
-        tmp_path / "w.duckdb",
     )
     warehouse = Warehouse(tmp_path / "w.duckdb")
     done = ingest(warehouse, [files])

@@ -80,7 +80,7 @@ def ingest_folders(folder: Path, predictions: str, split: str | None = "test") -
         evaluators=(),
     )
     warehouse = Warehouse(folder / "w.duckdb")
-    ingest(warehouse, [benchmark_files(benchmark, warehouse.path)])
+    ingest(warehouse, [benchmark_files(benchmark)])
     return warehouse
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.warehouse.ingesting import store_answers
 from warehouse.errors import InputError
 from warehouse.formats.expansion import Expansion
 from warehouse.ingest.ingest import ingest
@@ -94,20 +95,12 @@ def test_a_question_that_cannot_be_expanded_is_rejected(
 
 def test_answers_do_not_change_the_questions(warehouse: Warehouse, tmp_path: Path) -> None:
     """RGB reads the noise of its questions from output files; answers of systems are none."""
-    answers = tmp_path / "rag.jsonl"
+    answers = store_answers(warehouse, "rag", {("3", 0): {"answer": "Ann", "label": "1"}})
     rows = [{"id": 3, "query": "Who?", "answer": ["Ann"], "positive": ["p"], "negative": ["n"]}]
     for expansion in (None, Expansion("one", lambda question: [question])):
         given: dict[str, Any] = {"format": "rgb", "expansion": expansion}
         load(warehouse, files(tmp_path, rows, **given))
-        name = {"question_id": "3", "answer": "Ann", "label": "1"}
-        answers.write_text(json.dumps(name), encoding="utf-8")
-        asked = files(
-            tmp_path,
-            rows,
-            predictions=[(answers, "rag")],
-            answers=frozenset([answers]),
-            **given,
-        )
+        asked = files(tmp_path, rows, answers=[answers], **given)
         found = ingest(warehouse, [asked])
         assert found["b", "questions"].unchanged
         assert warehouse.fetch("SELECT question_id, answer, label FROM predictions").rows() == [

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 KB = 1024
 SIZES = (KB, 8 * KB)
 if REQUIRED:
-    SIZES = (8 * KB, 64 * KB)
+    SIZES = (4 * KB, 32 * KB)
 if NIGHTLY:
     SIZES = (16 * KB, 64 * KB, 256 * KB, 1024 * KB)
 NOISE_S = 0.003
@@ -170,7 +170,9 @@ def _cases() -> list[tuple[str, dict[str, Any]]]:
     cases = []
     for name in catalog.catalogue():
         if not isinstance(catalog.build(name), FlowEvaluator | CompositeEvaluator):
-            listed = [SEARCHING.get(name, {}), *(variants(name) if REQUIRED or NIGHTLY else [])]
+            usual = SEARCHING.get(name, {})
+            others = variants(name) if REQUIRED or NIGHTLY else []
+            listed = [usual, *(given for given in others if given != usual)]
             cases += [(name, given) for given in listed]
     return cases
 

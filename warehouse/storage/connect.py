@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -75,6 +76,15 @@ def open_database(
     connection = duckdb.connect(database, read_only=read_only, config=settings)
     _disable_progress_bar(connection)
     return connection
+
+
+def import_parameter_types() -> None:
+    """Import pandas, as DuckDB does for the first parameter of a process.
+
+    DuckDB drops an interrupt that arrives during its own import, and the command would go on.
+    """
+    with suppress(ImportError):
+        import_module("pandas")
 
 
 def log_settings(file: Path | str) -> Config:

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -81,10 +82,13 @@ def open_database(
 def import_parameter_types() -> None:
     """Import pandas, as DuckDB does for the first parameter of a process.
 
-    DuckDB drops an interrupt that arrives during its own import, and the command would go on.
+    In a thread, because only the main one is interrupted: DuckDB, and extension modules of pandas,
+    drop an interrupt that arrives while they import, and the command would go on.
     """
-    with suppress(ImportError):
-        import_module("pandas")
+    if "pandas" in sys.modules:
+        return
+    with suppress(ImportError), ThreadPoolExecutor(1) as thread:
+        thread.submit(import_module, "pandas").result()
 
 
 def log_settings(file: Path | str) -> Config:

@@ -11,6 +11,7 @@ from evaluators.engines.judge.check import require_reachable
 from evaluators.engines.judge.errors import JudgeUnreachable
 from evaluators.engines.judge.settings import JudgeSettings
 from tests.orchestration.asked_project import AskedProject
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +32,7 @@ def asking(tmp_path: Path) -> AskedProject:
     return AskedProject(tmp_path, systems=systems, benchmark={"evaluators": ["faithfulness"]})
 
 
-@pytest.mark.parametrize("ran_before", [False, True])
+@pytest.mark.parametrize("ran_before", [False, pytest.param(True, marks=takes_minutes)])
 def test_no_system_is_asked_while_no_server_answers(
     asking: AskedProject, server: JudgeServer, ran_before: bool
 ) -> None:
@@ -55,6 +56,7 @@ def test_no_system_is_asked_while_no_server_answers(
     assert sum(asking.asked().values()) == 2 * len(asking.questions)
 
 
+@takes_minutes
 def test_answers_in_the_ledger_need_no_judge(asking: AskedProject, server: JudgeServer) -> None:
     variables = {"OPENAI_API_KEY": "none"}
     asking.judge = {"model": "openai/judge", "api_base": server.url}
@@ -82,7 +84,7 @@ def test_an_address_behind_a_proxy_is_not_checked(
         require_reachable(settings)
 
 
-@pytest.mark.parametrize("ran_before", [False, True])
+@pytest.mark.parametrize("ran_before", [False, pytest.param(True, marks=takes_minutes)])
 def test_a_judge_without_its_key_ends_the_run_before_a_system_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ran_before: bool
 ) -> None:

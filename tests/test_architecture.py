@@ -12,6 +12,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -93,7 +94,12 @@ class Source:
     @property
     def tree(self) -> ast.Module:
         """The syntax tree."""
-        return ast.parse(self.text, filename=self.path)
+        return _parse(self.text, self.path)
+
+
+@cache
+def _parse(text: str, path: str) -> ast.Module:
+    return ast.parse(text, filename=path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,9 @@ import pytest
 
 from tests.support import new_fields
 from tests.support.new_fields import ANSWER, LOOKUPS
+from tests.support.services import takes_minutes
+
+pytestmark = takes_minutes
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("scoreline", "orchestration", "assets", "evaluators", "warehouse", "records")

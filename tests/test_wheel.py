@@ -6,12 +6,19 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.orchestration.daemon import LOADED, interface
 from tests.support.services import takes_minutes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytestmark = takes_minutes
 
@@ -38,16 +45,50 @@ print(scoreline.__version__, scoreline.__file__, Polite.__mro__[1].__module__)
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The `bin` folder of an environment that holds the wheel and what it requires."""
+    """The `bin` folder of an environment that holds the wheel and only what it requires.
+
+    What it requires is linked from the environment of the tests: an installation takes minutes.
+    """
     folder = tmp_path_factory.mktemp("wheel")
     build = ["-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
     subprocess.run([sys.executable, *build], cwd=ROOT, check=True, capture_output=True)
     (wheel,) = folder.glob("*.whl")
-    subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
-    install = ["install", "--quiet", "--constraint", str(ROOT / "constraints.txt"), str(wheel)]
     python = folder / "venv" / "bin" / "python"
-    subprocess.run([str(python), "-m", "pip", *install], check=True, cwd=folder)
+    venv = ["-m", "venv", "--without-pip", str(folder / "venv")]
+    subprocess.run([sys.executable, *venv], check=True)
+    install = ["--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run([sys.executable, "-m", "pip", *install], check=True, cwd=folder)
+    (site,) = (folder / "venv").glob("lib/python3*/site-packages")
+    (installed,) = distributions(name="scoreline", path=[str(site)])
+    for found in required_by(installed):
+        link_files(found, site)
     return python.parent
+
+
+def required_by(package: Distribution) -> Iterator[Distribution]:
+    """Yield the distributions that a package requires, and those that they require."""
+    waiting, seen = [(package, "")], set()
+    while waiting:
+        needing, extra = waiting.pop()
+        for need in map(Requirement, needing.requires or []):
+            if need.marker is not None and not need.marker.evaluate({"extra": extra}):
+                continue
+            for each in need.extras or {""}:
+                key = (canonicalize_name(need.name), each)
+                if key not in seen:
+                    seen.add(key)
+                    found = distribution(need.name)
+                    waiting += [(found, each), (found, "")] if each else [(found, "")]
+                    yield found
+
+
+def link_files(found: Distribution, site: Path) -> None:
+    """Link the files of a distribution that are in `site-packages`."""
+    for file in found.files or []:
+        target = site / file
+        if ".." not in file.parts and not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.symlink_to(str(found.locate_file(file)))
 
 
 @pytest.fixture
@@ -90,12 +131,12 @@ def test_the_commands_work_beside_colliding_modules(environment: Path, project: 
     run([scoreline, "init"], project)
     assert "citation" in run([scoreline, "run"], project).stdout
     assert "nothing has changed" in run([scoreline, "run"], project).stderr
-    for executor in ("multiprocess", "in_process"):
-        file = project / "scoreline.yaml"
-        kept = file.read_text("utf-8")
-        file.write_text(f"{kept}\nexecution: {{executor: {executor}}}\n", "utf-8")
-        run([scoreline, "run", "--force"], project)
-        file.write_text(kept, "utf-8")
+    # The first run had all steps in one process.
+    file = project / "scoreline.yaml"
+    kept = file.read_text("utf-8")
+    file.write_text(f"{kept}\nexecution: {{executor: multiprocess}}\n", "utf-8")
+    run([scoreline, "run", "--force"], project)
+    file.write_text(kept, "utf-8")
     query = "select count(*) as n from scores where status = 'scored'"
     (row,) = json.loads(run([scoreline, "sql", query, "--format", "json"], project).stdout)
     assert row["n"] > 0

@@ -8,6 +8,7 @@ import signal
 import threading
 from collections import deque
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import wait
@@ -25,7 +26,7 @@ from evaluators.outcome import Status
 from evaluators.scoring import score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from evaluators.evaluator import Evaluator
@@ -113,15 +114,19 @@ def score_batches(
         return sum(map(score_batch, numbers))
     # A process could not import evaluators from elsewhere.
     in_processes = is_row and not is_own(evaluator) and samples.rows >= WORTH_PROCESSES
-    with _workers(processes=in_processes) as workers:
-        # Processes start here and inherit the mask: Ctrl-C is for this process, which ends them.
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            results = workers.map(score_batch, numbers)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    with _workers(processes=in_processes) as workers, ThreadPoolExecutor(1) as starter:
+        # In another thread, so that an interrupt leaves no process half started.
+        results = starter.submit(_submit, workers, score_batch, numbers).result()
         # Reading the results also raises the exceptions of the workers.
-        return sum(results)
+        return sum(each.result() for each in results)
+
+
+def _submit(
+    workers: Executor, score_batch: Callable[[int], int], numbers: range
+) -> list[Future[int]]:
+    # Processes start here and inherit the mask: Ctrl-C is for this process, which ends them.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    return [workers.submit(score_batch, number) for number in numbers]
 
 
 def _score_batch(scorer: BatchScorer, samples: ScratchResult, rows: int, number: int) -> int:
@@ -152,12 +157,27 @@ def score_stream(
     return rows
 
 
-def _workers(*, processes: bool) -> Executor:
-    if processes:
-        # Spawned: DuckDB and Polars have threads, which a fork would not copy.
-        context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(os.cpu_count(), context, _end_with_parent)
-    return ThreadPoolExecutor(os.cpu_count())
+@contextmanager
+def _workers(*, processes: bool) -> Iterator[Executor]:
+    """Start workers; after an exception, such as an interrupt, what is queued is dropped."""
+    # Spawned: DuckDB and Polars have threads, which a fork would not copy.
+    context = multiprocessing.get_context("spawn")
+    others = multiprocessing.active_children()
+    number = os.cpu_count()
+    with (
+        ProcessPoolExecutor(number, context, _end_with_parent)
+        if processes
+        else ThreadPoolExecutor(number)
+    ) as workers:
+        try:
+            yield workers
+        except BaseException:
+            if processes:
+                # Each has begun batches that take seconds.
+                for worker in set(multiprocessing.active_children()).difference(others):
+                    worker.kill()
+            workers.shutdown(cancel_futures=True)
+            raise
 
 
 def _end_with_parent() -> None:

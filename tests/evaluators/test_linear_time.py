@@ -28,7 +28,7 @@ from evaluators.text.quotes import occurs
 from evaluators.text.sentences import sentences
 from tests.evaluators.variants import variants
 from tests.support.samples import outcomes, samples
-from tests.support.services import NIGHTLY, REQUIRED, takes_longest
+from tests.support.services import NIGHTLY, REQUIRED, takes_longest, takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,11 +38,13 @@ if TYPE_CHECKING:
 KB = 1024
 SIZES = (KB, 8 * KB)
 if REQUIRED:
-    SIZES = (8 * KB, 64 * KB)
+    SIZES = (4 * KB, 32 * KB)
 if NIGHTLY:
     SIZES = (16 * KB, 64 * KB, 256 * KB, 1024 * KB)
 NOISE_S = 0.003
 """What a measurement may be wrong by: added to both times of a ratio."""
+ENOUGH_S = 2.0
+"""Texts that take longer have shown how the time grows; longer ones would take minutes."""
 FACTOR = 3
 """How much faster than the length the time may grow: caches, garbage collection, memory. A square
 exceeds it at eight times the length."""
@@ -165,11 +167,12 @@ SEARCHING = {
 
 
 def _cases() -> list[tuple[str, dict[str, Any]]]:
-    """Every evaluator that needs no engine; where services are required, with its variants."""
+    """Every evaluator that needs no engine, with its variants."""
     cases = []
     for name in catalog.catalogue():
         if not isinstance(catalog.build(name), FlowEvaluator | CompositeEvaluator):
-            listed = [SEARCHING.get(name, {}), *(variants(name) if REQUIRED or NIGHTLY else [])]
+            usual = SEARCHING.get(name, {})
+            listed = [usual, *(given for given in variants(name) if given != usual)]
             cases += [(name, given) for given in listed]
     return cases
 
@@ -191,6 +194,8 @@ CASES = _cases()
 SEARCHES = _searches()
 
 
+@takes_minutes
+@pytest.mark.timeout(3600 if NIGHTLY else 600)
 @pytest.mark.parametrize(
     ("name", "given"), CASES, ids=[f"{name}-{at}" for at, (name, _) in enumerate(CASES)]
 )
@@ -265,6 +270,8 @@ def _grows_with_the_length(
     slow = []
     for family, make in families.items():
         for small, large in pairwise(sizes):
+            if small > sizes[0] and _seconds(run, SEED + make(small)) > ENOUGH_S:
+                break
             texts = [SEED + make(size) for size in (small, large)]
             allowed = FACTOR * large / small
             # A measurement that another process disturbs is repeated.

@@ -88,6 +88,7 @@ def test_dagster_validates_the_code_location(tmp_path: Path) -> None:
     assert "All code locations passed validation" in done.stdout + done.stderr
 
 
+@takes_minutes
 def test_the_code_location_loads_in_under_4_times_the_time_of_dagster(tmp_path: Path) -> None:
     """That is under 3 seconds on a quiet machine, and a busy one makes both slower."""
     done = with_config(tmp_path, "-W", "error", "-c", LOAD)

@@ -127,7 +127,7 @@ def test_a_run_uses_the_judge_and_the_key_of_its_resource(
         home = Path(instance.root_directory)
         assert all(KEY.encode() not in path.read_bytes() for path in home.rglob("*.db*"))
     assert done.success
-    assert server.headers["authorization"].removeprefix("bearer ") == KEY
+    assert server.headers["authorization"].removeprefix("Bearer ") == KEY
     assert judged.statuses() == {"scored": 8}
 
 

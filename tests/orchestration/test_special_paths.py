@@ -12,11 +12,12 @@ import scoreline
 from orchestration import instance
 from orchestration.cli.program import program
 from orchestration.config.load import load_config
-from tests.support.services import takes_minutes
+from tests.support.services import takes_longest, takes_minutes
 from warehouse.formats.paths import expand
 from warehouse.schema.quoting import scan_literal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 NAMES = [
@@ -32,20 +33,31 @@ NAMES = [
 ]
 
 
+TOGETHER = ["b\\s[x]?*%41", """:c'd"e&f=g;h#{system}"""]
+"""Names with the characters of all others."""
+
+
 def call(*arguments: str) -> str:
     result = CliRunner().invoke(program, arguments)
     assert result.exit_code == 0, result.output
     return result.stdout
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
-@takes_minutes
 @pytest.mark.filterwarnings("ignore:The ``noload``")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(pytest.param(name, marks=takes_minutes) for name in TOGETHER),
+        *(pytest.param(name, marks=takes_longest) for name in NAMES),
+    ],
+)
 def test_a_project_works_in_a_folder_of_any_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -56,7 +56,14 @@ def as_arrow(rows: Iterable[dict[str, Any]]) -> Any:
     return pytest.importorskip("pyarrow").Table.from_pylist(list(rows))
 
 
-@pytest.mark.parametrize("convert", [list, pl.DataFrame, as_pandas, as_arrow, pl.LazyFrame])
+@pytest.mark.parametrize(
+    "convert",
+    [
+        pl.DataFrame,
+        *(pytest.param(each, marks=takes_minutes) for each in (list, as_pandas, as_arrow)),
+        pytest.param(pl.LazyFrame, marks=takes_minutes),
+    ],
+)
 def test_every_kind_of_rows_gives_the_same_leaderboard(
     results: scoreline.Results, convert: Callable[[list[dict[str, Any]]], Any]
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import scoreline
 from evaluators.errors import EvaluatorError
+from tests.support.services import takes_minutes
 
 NAMES = (
     *("extra", "tags", "answer", "error", "label", "question_id", "system", "benchmark"),
@@ -26,6 +27,7 @@ def metric_named(name: str) -> Any:
     return scoreline.metric(scope[name])
 
 
+@takes_minutes
 def test_every_name_at_once() -> None:
     """As a metric, a tag, an unknown field and a system; two answers to a question are equal."""
     questions = [

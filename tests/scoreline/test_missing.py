@@ -102,6 +102,7 @@ def test_without_common_questions_there_is_no_rank() -> None:
     }
 
 
+@takes_minutes
 @pytest.mark.parametrize(
     "seed", [0, pytest.param(1, marks=takes_minutes), pytest.param(2, marks=takes_minutes)]
 )

@@ -190,6 +190,7 @@ def test_a_reply_that_cannot_be_parsed_costs_one_comparison(server: JudgeServer)
     }
 
 
+@takes_minutes
 def test_a_judge_that_is_down_for_one_system_leaves_the_other_pairs(server: JudgeServer) -> None:
     """Every call about `weak` fails: all samples wait, but the other two systems are compared."""
     server.script = lambda request: (
@@ -204,6 +205,7 @@ def test_a_judge_that_is_down_for_one_system_leaves_the_other_pairs(server: Judg
     )
 
 
+@takes_minutes
 def test_a_judge_that_looks_at_the_position_only(server: JudgeServer) -> None:
     server.script = lambda _: verdict("first")
     results = evaluate(server, ANSWERED)

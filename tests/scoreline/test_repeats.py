@@ -13,6 +13,7 @@ import scoreline
 from assets.scoring import refresh
 from evaluators.outcome import ParseFailure
 from scoreline import ScorelineError
+from tests.support.services import takes_minutes
 
 REPEATS = 3
 SYSTEMS = ("a", "b", "c")
@@ -81,6 +82,7 @@ def test_the_leaderboard_is_that_of_the_means_of_the_questions() -> None:
     assert several.leaderboard["n"].max() == 20
 
 
+@takes_minutes
 def test_many_answers_are_combined_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     given = answers(20)
     at_once = scoreline.evaluate(questions(20), given, [right])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import scoreline
+from tests.support.services import takes_minutes
 
 PAGE = Path(__file__).parents[2] / "docs" / "migration.md"
 
@@ -54,6 +55,7 @@ def counts() -> list[tuple[Any, ...]]:
     return results.sql(query[1]).rows()
 
 
+@takes_minutes
 def test_counts_are_those_of_the_source(counts: list[tuple[Any, ...]]) -> None:
     """The columns: system, task, noise; samples, correct, incorrect, rejected, errors."""
     assert counts == [

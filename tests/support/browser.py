@@ -55,6 +55,15 @@ class Browser:
         self.until(lambda: self.run("return document.documentElement.dataset.ready") == "yes")
         return time.perf_counter() - start
 
+    def processor_seconds(self, page: Path) -> float:
+        """Open a page; return the processor time of its main thread, whatever else runs."""
+        self.driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+        self.open(page)
+        found = self.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+        self.driver.execute_cdp_cmd("Performance.disable", {})
+        # It is counted from the beginning of the page.
+        return next(float(each["value"]) for each in found if each["name"] == "TaskDuration")
+
     def run(self, script: str, *arguments: Any) -> Any:
         """Return the result of a script in the page."""
         return self.driver.execute_script(script, *arguments)

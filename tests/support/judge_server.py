@@ -19,15 +19,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tests.support.replies_by_schema import reply_to
 from tests.support.scripted_reply import Reply, rendered
+from tests.support.scripted_request import read_request
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable, Coroutine, Iterator, Mapping
 
+    from tests.support.scripted_request import Received
+
 HOST = "127.0.0.1"
 GATE_S = 60.0
-_TLS_HELLO = b"\x16"
-_NO_TLS = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
 def faithful(request: Mapping[str, Any]) -> Reply:
@@ -52,7 +53,7 @@ class JudgeServer:
         headers: The headers of the last request.
         script: What is answered; may be set while it serves.
         model: What is answered to a request for the facts about a model.
-        looked_up: The path and the authorization, in lower case, of each such request.
+        looked_up: The path and the authorization of each such request.
         under_way: How many chat requests are being answered.
         most: The largest number of requests that were under way at once.
         connections: How many connections came.
@@ -98,7 +99,7 @@ class JudgeServer:
         self._writers: set[asyncio.StreamWriter] = set()
         self.requests: list[dict[str, Any]] = []
         self.arrivals: list[tuple[float, str]] = []
-        self.headers: dict[str, str] = {}
+        self.headers: Mapping[str, str] = {}
         self.most = 0
         self.connections = 0
         self.poured = 0
@@ -173,16 +174,8 @@ class JudgeServer:
         self._writers.add(writer)
         self.connections += 1
         try:
-            while True:
-                first = await reader.readexactly(1)
-                if first == _TLS_HELLO:
-                    writer.write(_NO_TLS)
-                    break
-                rest = await reader.readuntil(b"\r\n\r\n")
-                head = (first + rest).decode("latin-1").split("\r\n")
-                fields = dict(line.lower().split(": ", 1) for line in head[1:] if ": " in line)
-                body = await reader.readexactly(int(fields.get("content-length", "0")))
-                said = await self._answer(*head[0].split()[:2], fields, body)
+            while (received := await read_request(reader, writer)) is not None:
+                said = await self._answer(received)
                 writer.write(rendered(said))
                 while said.endless:
                     await writer.drain()
@@ -197,18 +190,18 @@ class JudgeServer:
             self._writers.discard(writer)
             writer.close()
 
-    async def _answer(self, method: str, path: str, fields: dict[str, str], body: bytes) -> Reply:
-        if path == "/asked":
+    async def _answer(self, received: Received) -> Reply:
+        if received.path == "/asked":
             return Reply(body=json.dumps(self.arrivals).encode())
-        if method == "GET":
-            self.looked_up.append((path, fields.get("authorization", "")))
+        if received.method == "GET":
+            self.looked_up.append((received.path, received.headers.get("authorization", "")))
             return self.model
-        request = json.loads(body)
-        if path.endswith("/embeddings"):
+        request = received.json
+        if received.path.endswith("/embeddings"):
             texts = [request["input"]] if isinstance(request["input"], str) else request["input"]
             data = [{"index": n, "embedding": vector(text)} for n, text in enumerate(texts)]
             return Reply(body=json.dumps({"object": "list", "model": "v", "data": data}).encode())
-        self.headers = fields
+        self.headers = received.headers
         self.under_way += 1
         self.most = max(self.most, self.under_way)
         is_first = not self.arrivals

@@ -24,6 +24,13 @@ takes_longest = pytest.mark.skipif(
     not NIGHTLY, reason="takes longest, and shorter tests show the same in parts: .ci/nightly"
 )
 
+
+def skip_models() -> None:
+    """Skip a test that loads PyTorch, unless the tests that take long are run."""
+    if not REQUIRED:
+        pytest.skip("loads PyTorch, which takes seconds: SCORELINE_REQUIRE_SERVICES=1 runs it")
+
+
 POSTGRES = {"host": "127.0.0.1", "port": "5432", "user": "postgres"}
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import psutil
 
 from calls.errors import CallFailure
+from systems.client import Answer
 from systems.clients import make_client
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from systems.client import Answer, SystemClient
+    from systems.client import SystemClient
     from systems.settings import SystemSettings
 
 PATIENCE_S = 30.0
@@ -56,6 +57,25 @@ def ask_all(
             return {each: await ask(client, each) for each in question_ids}
 
     return asyncio.run(run())
+
+
+async def time_out(client: SystemClient, home: Path, question_id: str) -> None:
+    """Ask a question that hangs until its limit, or until its processes run, and cancel it."""
+    if question_id != "children":
+        assert isinstance(await ask(client, question_id, limit_s=1.0), TimeoutError)
+        return
+    hanging = asyncio.create_task(ask(client, question_id))
+    await asyncio.to_thread(wait_until_exists, home / "children")
+    assert len(remaining(home)) == 3
+    hanging.cancel()
+    with suppress(asyncio.CancelledError):
+        await hanging
+
+
+def answer_text(found: object) -> str:
+    """The text of what must be an answer."""
+    assert isinstance(found, Answer), found
+    return str(found.fields["answer"])
 
 
 def wait_until_exists(file: Path) -> None:

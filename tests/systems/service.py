@@ -14,14 +14,13 @@ from systems.clients import make_client
 from systems.http.request import HttpRequest
 from systems.settings import HttpSystem, SystemSettings
 from tests.support.scripted_reply import Reply, rendered
+from tests.support.scripted_request import Received, read_request
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable, Mapping
 
 HOST = "127.0.0.1"
-_TLS_HELLO = b"\x16"
-_NO_TLS = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 TEXT = {"content-type": "text/plain"}
 QUESTION: Mapping[str, Any] = {
     "question_id": "q/1 ä",
@@ -30,21 +29,6 @@ QUESTION: Mapping[str, Any] = {
     "tags": {"lang": "en"},
     "extra": {"limit": 3},
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """A request that came."""
-
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        """The body as JSON."""
-        return json.loads(self.body)
 
 
 @dataclass
@@ -79,18 +63,7 @@ class Service:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         try:
-            while True:
-                first = await reader.readexactly(1)
-                if first == _TLS_HELLO:
-                    writer.write(_NO_TLS)
-                    break
-                rest = await reader.readuntil(b"\r\n\r\n")
-                head = (first + rest).decode("latin-1").split("\r\n")
-                headers = dict(line.split(": ", 1) for line in head[1:] if ": " in line)
-                headers = {name.lower(): value for name, value in headers.items()}
-                body = await reader.readexactly(int(headers.get("content-length", "0")))
-                method, path, _ = head[0].split()
-                received = Received(method, path, headers, body)
+            while (received := await read_request(reader, writer)) is not None:
                 self.received.append(received)
                 said = self._said(received)
                 await asyncio.sleep(said.delay)

@@ -15,10 +15,13 @@ from systems.settings import LocalModelSystem
 from systems.tasks.mcqa import Mcqa
 from tests.evaluators.engines.local import tiny
 from tests.evaluators.engines.local.test_next_text import both, direct
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+pytestmark = takes_minutes
 
 QUESTIONS: list[dict[str, Any]] = [
     {

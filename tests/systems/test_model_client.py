@@ -296,7 +296,7 @@ def test_no_answer_and_no_failure_holds_the_key(
     with JudgeServer(lambda _: Reply(status=status, content=f"{'x' * 150} {KEY} {KEY}")) as server:
         settings = system(server, api_key_env="SMALL_KEY")
         outcome = asyncio.run(ask_once(settings, QUESTION))
-        assert server.headers["authorization"] == f"bearer {KEY}".lower()
+        assert server.headers["authorization"] == f"Bearer {KEY}"
     client = make_client(settings, [QUESTION])
     shown = f"{outcome!r} {outcome} {caplog.text} {settings!r} {client!r}"
     assert "sk-very" not in shown

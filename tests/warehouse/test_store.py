@@ -156,6 +156,7 @@ def test_checks_which_version_wrote_it(
             use()
 
 
+@takes_minutes
 def test_a_killed_writer_leaves_the_warehouse_as_it_was(warehouse: Warehouse) -> None:
     warehouse.append("questions", questions("1"))
     code = (

@@ -14,7 +14,7 @@ import duckdb
 
 from warehouse.errors import InvalidQuery, NoSpace, WarehouseError
 from warehouse.storage.atomic import fsync
-from warehouse.storage.connect import require_select
+from warehouse.storage.connect import import_parameter_types, require_select
 from warehouse.storage.connection import Settings, connect_file
 from warehouse.storage.file_lock import FileLock
 from warehouse.storage.migrate import require_version
@@ -124,6 +124,8 @@ class OpenSnapshot:
             require_select(self._connection, sql)
             from warehouse.storage.transaction import fetch_frame  # the records, and pydantic
 
+            if parameters:
+                import_parameter_types()
             return fetch_frame(self._connection, sql, parameters)
         except duckdb.Error as error:
             raise InvalidQuery(str(error)) from error
@@ -136,6 +138,8 @@ class OpenSnapshot:
         """
         try:
             require_select(self._connection, sql)
+            if parameters:
+                import_parameter_types()
             found = self._connection.execute(sql, parameters)
             names = [name for name, *_ in found.description or ()]
             return [dict(zip(names, row, strict=True)) for row in found.fetchall()]

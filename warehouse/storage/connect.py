@@ -6,7 +6,9 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -75,6 +77,18 @@ def open_database(
     connection = duckdb.connect(database, read_only=read_only, config=settings)
     _disable_progress_bar(connection)
     return connection
+
+
+def import_parameter_types() -> None:
+    """Import pandas, as DuckDB does for the first parameter of a process.
+
+    In a thread, because only the main one is interrupted: DuckDB, and extension modules of pandas,
+    drop an interrupt that arrives while they import, and the command would go on.
+    """
+    if "pandas" in sys.modules:
+        return
+    with suppress(ImportError), ThreadPoolExecutor(1) as thread:
+        thread.submit(import_module, "pandas").result()
 
 
 def log_settings(file: Path | str) -> Config:

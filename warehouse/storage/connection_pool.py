@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import duckdb
 
 from warehouse.schema.quoting import literal
-from warehouse.storage.connect import ending_query, new_cursor, open_database
+from warehouse.storage.connect import (
+    ending_query,
+    import_parameter_types,
+    new_cursor,
+    open_database,
+)
 from warehouse.storage.scratch import MEMORY, spill_folder
 
 if TYPE_CHECKING:
@@ -238,6 +243,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _open_pooled(config: Config, scratch: Path) -> PooledDatabase:
+    import_parameter_types()
     with ExitStack() as stack:
         spilled = stack.enter_context(spill_folder(scratch))
         opened = open_database(MEMORY, read_only=False, config=config, spilled=spilled)

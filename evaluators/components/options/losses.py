@@ -12,13 +12,13 @@ from evaluators.components.options.probabilities import (
     NEVER,
     OUTSIDE,
     RIGHT,
-    ROUNDING,
     SCALE,
     SHARE,
     SQUARES,
     TOP,
 )
 from evaluators.metric import Metric
+from records.record import ROUNDING
 
 if TYPE_CHECKING:
     from evaluators.outcome import Scores

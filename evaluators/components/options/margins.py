@@ -12,12 +12,12 @@ from evaluators.components.options.probabilities import (
     MASS,
     RIGHT,
     RIVAL,
-    ROUNDING,
     SCALE,
     SHARE,
     TOP,
 )
 from evaluators.metric import Metric
+from records.record import ROUNDING
 
 MARGINS: dict[Metric, pl.Expr] = {
     Metric(

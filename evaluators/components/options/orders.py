@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from evaluators.metric import Metric
 from evaluators.outcome import NotApplicable
 from records.prediction import BOUNDED, ORDERS
+from records.record import ROUNDING
 
 if TYPE_CHECKING:
     from evaluators.outcome import Value
@@ -23,9 +24,6 @@ ORDER_SPREAD = Metric(
     threshold=None,
     level="system",
 )
-
-_MOST: Final = 1e-3
-"""A log-probability up to here is rounding."""
 
 
 def read_option_orders(extra: pl.Series, right: pl.Series) -> pl.DataFrame:
@@ -85,7 +83,7 @@ def _spread(orders: Any, right: int | None) -> float | None:
         value = order[right]
         if value is None:
             found.append(0.0)
-        elif isinstance(value, int | float) and value <= _MOST:
+        elif isinstance(value, int | float) and value <= ROUNDING:
             found.append(math.exp(min(value, 0.0)))
         else:
             return None

@@ -5,12 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from evaluators.components.options.orders import read_option_orders
+from records.record import ROUNDING
 
 NEVER = float("-inf")
 """The logarithm of probability 0."""
-
-ROUNDING = 1e-3
-"""How far a log-probability may exceed 0, and a sum of probabilities 1, through rounding."""
 
 RIGHT, TOP, MASS = map(pl.col, ("right", "top", "mass"))
 """The log-probability of the right option and of the likeliest one, and the sum of all."""

@@ -8,6 +8,7 @@ import pytest
 from assets.analysis.sample_size import AnswerVariance, SampleSize, _plan
 from assets.leaderboard.score_matrix import QuestionIndex, ScoreMatrices
 from evaluators.metric import Metric
+from tests.support.services import takes_minutes
 
 METRIC = Metric(name="f1", summary="Made up.")
 EMPTY = SampleSize(benchmark="b", metric="e.f1")
@@ -113,6 +114,7 @@ def test_a_pilot_of_eight_questions_gives_a_range() -> None:
     assert many.needed_high / many.needed < 1.3
 
 
+@takes_minutes
 def test_the_range_holds_the_needed_number_in_most_pilots() -> None:
     """Normal differences with a spread of 0.2, eight questions each."""
     truth = planned(normal_scores(200_000, 0)).needed

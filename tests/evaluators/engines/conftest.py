@@ -9,6 +9,7 @@ import pytest
 from evaluators.engines.models import ModelSettings, build_models
 from evaluators.engines.roles import Options
 from tests.evaluators.engines.local import tiny
+from tests.support.services import skip_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +23,7 @@ TOXIC = ("toxic", "severe_toxic", "obscene", "threat", "insult", "identity_hate"
 @pytest.fixture(scope="session")
 def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a tiny model of each kind; skipped where torch is not installed."""
+    skip_models()
     pytest.importorskip("torch")
     home = tmp_path_factory.mktemp("models")
     with tiny.silently():

@@ -11,6 +11,7 @@ from tests.evaluators.engines.minilm import minilm
 from tests.support.golden_cases import golden
 from tests.support.samples import Outcome
 from tests.support.scripted_models import graded, only, vectors
+from tests.support.services import takes_minutes
 
 GOLDEN = golden("semantic_minilm")
 CASES = [case for case in GOLDEN["cases"] if case["metric"] == "groundedness"]
@@ -74,6 +75,7 @@ def test_a_system_that_failed_gets_the_worst() -> None:
     assert found == Outcome(-1.0, "scored", "target_error")
 
 
+@takes_minutes
 def test_two_documents_of_ten_thousand_sentences() -> None:
     sentences = [f"This is sentence number {number}." for number in range(10_000)]
     table = {text: (1.0, place / 10_000) for place, text in enumerate(sentences)}

@@ -15,6 +15,7 @@ from evaluators.errors import BadParameters
 from tests.support.samples import Outcome, outcomes, samples
 from tests.support.samples import values as of_row
 from tests.support.scripted_judge import by_form, judged, values
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,6 +104,7 @@ def _published(folder: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         )
 
 
+@takes_minutes
 def test_the_published_grades_give_the_published_scores(shared: Path) -> None:
     folder = shared / "data" / "grounded_qa"
     if not folder.is_dir():

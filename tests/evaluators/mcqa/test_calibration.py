@@ -23,6 +23,7 @@ from evaluators.statistics.intervals import uncertainty
 from evaluators.statistics.jackknife import pseudo_values
 from tests.support.golden_cases import golden
 from tests.support.samples import rows_to_fold, samples
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -198,6 +199,7 @@ def test_the_debiased_error_is_the_excess_over_chance() -> None:
         assert found.scores[f"{name}_debiased"] == pytest.approx(raw - level)
 
 
+@takes_minutes
 def test_the_interval_of_a_calibrated_system_contains_0() -> None:
     """In the source's estimate it rarely does: noise alone moves the error away from 0."""
     covered = {"expected_calibration_error": 0, "expected_calibration_error_debiased": 0}

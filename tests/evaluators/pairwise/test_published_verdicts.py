@@ -19,6 +19,7 @@ from evaluators.score_grid import aggregation_rows
 from evaluators.scoring import aggregate_systems, score, unpack_evidence
 from tests.support.samples import samples
 from tests.support.scripted_judge import Scripted
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +51,7 @@ def published(shared: Path) -> dict[str, dict[str, str]]:
         return {row["judge"]: row for row in csv.DictReader(file) if row["category"] == "all"}
 
 
+@takes_minutes
 def test_recorded_verdicts(
     shared: Path, pairs: list[dict[str, Any]], decisions: dict[str, dict[str, list[str]]]
 ) -> None:

@@ -16,6 +16,7 @@ from evaluators.library.retrieval.context_precision import average_precision
 from evaluators.outcome import JudgeError
 from evaluators.sample import Sample
 from tests.support.scripted_judge import Scripted, judged, values
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -209,6 +210,7 @@ def test_a_passage_that_a_shared_verdict_passes_over_leaves_no_value() -> None:
     assert "no verdict on p" in rows[0]["reason"]
 
 
+@takes_minutes
 def test_passages_of_a_real_benchmark(shared: Path) -> None:
     """A judge that looks for the accepted spellings, over every question and passage of RGB."""
     from sklearn.metrics import average_precision_score

@@ -15,6 +15,7 @@ from evaluators.statistics.comparisons import Comparisons, compare, every_pair
 from evaluators.statistics.paired_test import PairedTest, least_p, paired_test
 from evaluators.statistics.ranks import rank_sets
 from evaluators.statistics.weighted_sums import below_zero_p
+from tests.support.services import takes_minutes
 
 UNIT = (0.0, 1.0)
 UNBOUNDED = (-np.inf, np.inf)
@@ -95,6 +96,7 @@ def test_the_interval_of_passes_is_clopper_and_pearsons() -> None:
     assert low[0] < exact.low
 
 
+@takes_minutes
 @given(arrays.arrays(float, (9, 4), elements=st.floats(-1, 1)))
 def test_p_interval_and_verdict_agree(differences: np.ndarray) -> None:
     for bounds in ((-2.0, 2.0), UNBOUNDED):
@@ -149,6 +151,7 @@ def test_rare_catastrophes_give_few_false_verdicts(n: int, jitter: float) -> Non
     assert share_of_verdicts(compared(drawn)) <= 0.05
 
 
+@takes_minutes
 def test_no_false_winner_among_equal_systems_of_which_one_has_catastrophes() -> None:
     generator = np.random.default_rng(3)
     covered = won = 0

@@ -11,6 +11,7 @@ from scipy import stats
 from evaluators.statistics.clusters import Groups
 from evaluators.statistics.comparisons import Outcomes, compare, every_pair
 from evaluators.statistics.ranks import RankSets, rank_sets
+from tests.support.services import takes_minutes
 
 
 def found(values: np.ndarray, best: str = "high") -> RankSets:
@@ -62,6 +63,7 @@ def test_the_rank_by_the_mean_lies_within(values: np.ndarray) -> None:
     assert high.max() <= 5
 
 
+@takes_minutes
 def test_all_ranks_are_covered_at_once() -> None:
     generator = np.random.default_rng(6)
     truth = np.arange(10, 0, -1)

@@ -9,6 +9,7 @@ import pytest
 
 from evaluators.statistics.mean_bounds import mean_above_p
 from evaluators.statistics.sequential_test import BETS, SequentialTest
+from tests.support.services import takes_minutes
 
 LEVEL = 0.05
 
@@ -70,6 +71,7 @@ def test_all_epochs_together_have_one_level() -> None:
     assert math.fsum(shares) == pytest.approx(0.5, abs=1e-4)
 
 
+@takes_minutes
 @pytest.mark.parametrize("is_answered_again", [False, True])
 def test_false_alarms_over_many_looks(*, is_answered_again: bool) -> None:
     """A test at 5 % at every one of 40 looks gives alarms in about a quarter of the trials."""

@@ -148,6 +148,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in file]
 
 
+@takes_minutes
 @pytest.mark.parametrize(
     ("tokens", "column"), [(words_of_13a, "bleu_13a"), (str.split, "bleu_tok_none")]
 )

@@ -143,6 +143,7 @@ def test_equals_rouge_score_on_random_texts(stem: bool) -> None:
         assert found == pytest.approx(expected, abs=1e-12), (one, other)
 
 
+@takes_minutes
 def test_equals_rouge_score_on_very_long_texts() -> None:
     draw = random.Random(8)
     one, other = text(draw, 2500), text(draw, 1500)
@@ -188,6 +189,7 @@ def summeval(shared: Path) -> list[dict[str, Any]]:
     return rows
 
 
+@takes_minutes
 def test_summeval(summeval: list[dict[str, Any]], shared: Path) -> None:
     """Every value, mean and best, to the sixth digit."""
     file = shared / "data" / "summeval" / "summeval_expected_rouge.jsonl.gz"

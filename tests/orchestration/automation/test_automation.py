@@ -353,6 +353,7 @@ def test_a_failed_run_starts_again_after_longer_and_longer_pauses(
     assert "no file is new" in sensor.tick().skip_message
 
 
+@takes_minutes
 def test_a_change_of_the_files_ends_the_pause(
     project: Project, instance: dg.DagsterInstance, clock: Clock
 ) -> None:
@@ -378,6 +379,7 @@ def test_a_change_of_the_files_ends_the_pause(
     assert request.run_key not in runs.keys
 
 
+@takes_minutes
 def test_a_canceled_run_is_not_started_again(
     project: Project, instance: dg.DagsterInstance, clock: Clock
 ) -> None:

@@ -353,6 +353,7 @@ def shell(trial: Trial) -> Iterator[int]:
         process.communicate("")
 
 
+@takes_minutes
 def test_locked_warehouse_names_its_holder(
     trial: Trial, shell: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from assets.analysis.gates.result import GateResult
 from orchestration.cli.gate_output import describe_interval, has_decisive_interval
 from orchestration.cli.program import program
 from tests.orchestration.conftest import Ended
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -153,16 +154,18 @@ def test_note_on_intervals_that_exclude_zero(
                 "are not."
             ),
         ),
-        (
+        pytest.param(
             ["--system", "reader", "--baseline", "keyword"],
             (
                 "ci_low to ci_high: 95 % interval of the difference. p_value: adjusted for the "
                 "number of metrics (Holm); the interval is not."
             ),
+            marks=takes_minutes,
         ),
-        (
+        pytest.param(
             ["--min", "citation.f1=0"],
             "ci_low to ci_high: 95 % interval of the mean. The verdict follows from the mean.",
+            marks=takes_minutes,
         ),
         (
             ["--min", "citation.f1=0", "--confident"],

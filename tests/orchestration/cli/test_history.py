@@ -151,6 +151,7 @@ def test_the_same_as_a_table_for_one_system(twice: Path) -> None:
     assert "reader, citation.f1: no score has changed." in unchanged.out
 
 
+@takes_minutes
 def test_the_same_in_python(twice: Path) -> None:
     results = scoreline_api.open(twice / "published")
     found = rows(twice, "history", "--metric", "citation.f1")
@@ -195,6 +196,7 @@ def test_the_report_shows_a_tag_at_once(twice: Path, tmp_path: Path) -> None:
     assert "v9-candidate" in pages()
 
 
+@takes_minutes
 def test_tags_are_not_taken_away_by_accident(twice: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(twice, tmp_path / "demo")
     moved = run(folder, "tag", "v1.2")

@@ -9,6 +9,7 @@ import socket
 import sqlite3
 import subprocess
 from contextlib import chdir
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +20,7 @@ from orchestration.cli.program import describe_error
 from orchestration.config.load import load_config
 from orchestration.instance import home
 from tests.orchestration.conftest import scoreline
+from tests.support.services import takes_minutes
 from warehouse.ledger.open import ledger_location
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ def bind(path: Path) -> None:
         opened.bind(path.name)
 
 
+DATABASES = ("history/runs", "history/runs/index", "schedules/schedules")
 SPECIAL: dict[str, Callable[[Path], None]] = {
     "a FIFO": os.mkfifo,
     "a folder": os.mkdir,
@@ -66,19 +69,24 @@ SPECIAL: dict[str, Callable[[Path], None]] = {
 }
 
 
+FILES = (
+    *("data/questions.jsonl", "data/predictions_reader.jsonl", "scoreline.yaml"),
+    *(".scoreline/warehouse.duckdb", ".scoreline/dagster/dagster.yaml"),
+    *(f".scoreline/dagster/{name}.db" for name in DATABASES),
+)
+
+
+# A FIFO is what could be waited for.
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("kind", SPECIAL)
 @pytest.mark.parametrize(
-    "name",
+    ("kind", "name"),
     [
-        "data/questions.jsonl",
-        "data/predictions_reader.jsonl",
-        "scoreline.yaml",
-        ".scoreline/warehouse.duckdb",
-        ".scoreline/dagster/dagster.yaml",
-        ".scoreline/dagster/history/runs.db",
-        ".scoreline/dagster/history/runs/index.db",
-        ".scoreline/dagster/schedules/schedules.db",
+        *[("a FIFO", name) for name in FILES],
+        *[
+            pytest.param(kind, name, marks=takes_minutes)
+            for kind in ("a folder", "a socket")
+            for name in FILES
+        ],
     ],
 )
 def test_what_is_not_a_file_is_named(own_project: Path, kind: str, name: str) -> None:
@@ -99,29 +107,42 @@ def test_labels_are_not_read_from_a_fifo(own_project: Path) -> None:
     assert (ended.code, "is a FIFO" in ended.err) == (2, True), ended.err
 
 
+COMMANDS = {
+    "run": ["run", "--force"],
+    "clean": ["clean", "--older-than", "0", "--yes"],
+    "dev": ["dev", "--prepare"],
+}
+GARBAGE = b"garbage" * 10_000
+EVERYDAY = {
+    *(("history/runs", GARBAGE, command) for command in COMMANDS),
+    *(("history/runs/index", b"", "run"), ("schedules/schedules", GARBAGE, "run")),
+}
+
+
 @pytest.mark.parametrize(
-    "name", ["history/runs.db", "history/runs/index.db", "schedules/schedules.db"]
-)
-@pytest.mark.parametrize("content", [b"", b"garbage" * 10_000])
-@pytest.mark.parametrize(
-    "arguments",
-    [["run", "--force"], ["clean", "--older-than", "0", "--yes"], ["dev", "--prepare"]],
-    ids=lambda arguments: arguments[0],
+    ("name", "content", "command"),
+    [
+        pytest.param(*case, marks=() if case in EVERYDAY else takes_minutes)
+        for case in product(DATABASES, (b"", GARBAGE), COMMANDS)
+    ],
 )
 def test_damaged_databases_of_dagster_are_named(
-    own_project: Path, name: str, content: bytes, arguments: list[str]
+    own_project: Path, name: str, content: bytes, command: str
 ) -> None:
     folder = home(load_config(own_project / "scoreline.yaml").project)
-    (folder / name).write_bytes(content)
+    (folder / f"{name}.db").write_bytes(content)
     for ending in ("-wal", "-shm"):
-        (folder / f"{name}{ending}").unlink(missing_ok=True)
-    ended = scoreline(own_project, *arguments)
+        (folder / f"{name}.db{ending}").unlink(missing_ok=True)
+    ended = scoreline(own_project, *COMMANDS[command])
     assert ended.code == 2, ended.err
     assert f"the history of runs in {str(folder)!r} is damaged" in ended.err
     assert "Delete this folder and run again" in ended.err
 
 
-@pytest.mark.parametrize("content", [b"garbage", b"[", b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "content",
+    [b"[", *(pytest.param(each, marks=takes_minutes) for each in (b"garbage", b"\xff\xfe"))],
+)
 def test_unreadable_settings_of_dagster_are_named(own_project: Path, content: bytes) -> None:
     file = home(load_config(own_project / "scoreline.yaml").project) / "dagster.yaml"
     file.write_bytes(content)
@@ -133,6 +154,7 @@ def test_unreadable_settings_of_dagster_are_named(own_project: Path, content: by
     assert scoreline(own_project, "run", "--force").code == 0
 
 
+@takes_minutes
 @pytest.mark.parametrize("damage", [lambda file: file.write_bytes(b"garbage" * 99), os.mkfifo])
 def test_a_run_with_a_damaged_database_is_removed(
     own_project: Path, damage: Callable[[Path], object]
@@ -147,7 +169,10 @@ def test_a_run_with_a_damaged_database_is_removed(
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("kind", SPECIAL)
+@pytest.mark.parametrize(
+    "kind",
+    ["a FIFO", *(pytest.param(f"a {each}", marks=takes_minutes) for each in ("folder", "socket"))],
+)
 def test_a_ledger_that_is_not_a_file_is_named(
     priced: JudgedProject, kind: str, tmp_path: Path
 ) -> None:

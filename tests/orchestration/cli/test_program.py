@@ -209,6 +209,7 @@ def test_closed_pipe_does_not_let_a_run_pass(
     assert summary.read_text(encoding="utf-8").count("# Evaluation\n") == 3
 
 
+@takes_minutes
 def test_no_standard_output_at_all(done_project: Path) -> None:
     command = 'exec "$0" -m orchestration.cli gate --min citation.f1=0.9 >&-'
     done = subprocess.run(

@@ -14,6 +14,7 @@ from evaluators.engines.models import ROLES
 from orchestration.config import load
 from orchestration.config.schema import Models
 from orchestration.doctor.engines import diagnose_models
+from tests.support.services import takes_minutes
 
 ROOT = Path(__file__).parents[3]
 LABELS = {"0": "Non-biased", "1": "Biased"}
@@ -40,6 +41,7 @@ def classifier(tmp_path: Path) -> Path:
     return folder
 
 
+@takes_minutes
 def test_needed_models_are_diagnosed(tmp_path: Path, classifier: Path) -> None:
     pytest.importorskip("torch")
     found = diagnoses(

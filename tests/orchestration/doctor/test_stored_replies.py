@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.judge_server import JudgeServer, faithful
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from tests.orchestration.judged_project import JudgedProject
@@ -26,6 +27,7 @@ def diagnosis(priced: JudgedProject) -> tuple[str, str]:
     return state, message
 
 
+@takes_minutes
 def test_all_that_is_billed_is_recorded(priced: JudgedProject, server: JudgeServer) -> None:
     billed = 0.0
 

@@ -10,6 +10,7 @@ from assets.judging.retry import reopen_calls
 from tests.orchestration.asked_project import AskedProject
 from tests.support.judge_server import JudgeServer, faithful
 from tests.support.scripted_reply import Reply
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,6 +74,7 @@ def test_unusable_replies_are_asked_for_again(priced: JudgedProject, server: Jud
     assert server.count == before + 1
 
 
+@takes_minutes
 def test_a_run_goes_on_with_a_retry_that_was_killed(
     priced: JudgedProject, server: JudgeServer
 ) -> None:
@@ -90,6 +92,7 @@ def test_a_run_goes_on_with_a_retry_that_was_killed(
     assert "nothing has changed" in priced.scoreline("run").output
 
 
+@takes_minutes
 def test_force_asks_again_for_what_is_not_usable_and_for_nothing_else(
     priced: JudgedProject, server: JudgeServer
 ) -> None:
@@ -132,6 +135,7 @@ def answer(question):
 """
 
 
+@takes_minutes
 def test_errors_of_a_system_are_asked_again(tmp_path: Path) -> None:
     project = AskedProject(tmp_path, systems={"rag": {"python": "flaky.py:answer"}})
     (tmp_path / "flaky.py").write_text(FLAKY, "utf-8")

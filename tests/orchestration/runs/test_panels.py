@@ -349,6 +349,7 @@ def test_robustness_tests_the_verdict_of_the_panel(
     assert servers[1].count > CALLS
 
 
+@takes_minutes
 def test_python_takes_a_panel(tmp_path: Path, servers: list[JudgeServer]) -> None:
     import scoreline as api
 

@@ -12,6 +12,7 @@ from evaluators.engines.judge.reachable import require_reachable
 from evaluators.engines.judge.settings import JudgeSettings
 from tests.orchestration.asked_project import AskedProject
 from tests.support.scripted_reply import Reply
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +33,7 @@ def asking(tmp_path: Path) -> AskedProject:
     return AskedProject(tmp_path, systems=systems, benchmark={"evaluators": ["faithfulness"]})
 
 
-@pytest.mark.parametrize("ran_before", [False, True])
+@pytest.mark.parametrize("ran_before", [False, pytest.param(True, marks=takes_minutes)])
 def test_no_system_is_asked_while_no_server_answers(
     asking: AskedProject, server: JudgeServer, ran_before: bool
 ) -> None:
@@ -56,6 +57,7 @@ def test_no_system_is_asked_while_no_server_answers(
     assert sum(asking.asked().values()) == 2 * len(asking.questions)
 
 
+@takes_minutes
 def test_answers_in_the_ledger_need_no_judge(asking: AskedProject, server: JudgeServer) -> None:
     variables = {"OPENAI_API_KEY": "none"}
     asking.judge = {"model": "openai/judge", "api_base": server.url}
@@ -83,7 +85,7 @@ def test_an_address_behind_a_proxy_is_not_checked(
         require_reachable(settings)
 
 
-@pytest.mark.parametrize("ran_before", [False, True])
+@pytest.mark.parametrize("ran_before", [False, pytest.param(True, marks=takes_minutes)])
 def test_a_judge_without_its_key_ends_the_run_before_a_system_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ran_before: bool
 ) -> None:
@@ -128,7 +130,7 @@ def test_a_refused_key_or_model_ends_the_run_before_a_system_is_asked(
     assert ended.code == 2
     assert asking.asked() == {}
     assert server.count == 0
-    assert set(server.looked_up) == {("/v1/models/judge", "bearer sk-refused-17")}
+    assert set(server.looked_up) == {("/v1/models/judge", "Bearer sk-refused-17")}
     assert expected in ended.messages
     assert "sk-refused-17" not in ended.err
 
@@ -151,7 +153,7 @@ def test_a_server_that_says_nothing_of_its_models_may_be_called(
 ) -> None:
     server.model = model
     require_reachable(JudgeSettings(model="openai/judge", api_base=server.url))
-    assert server.looked_up == [("/v1/models/judge", "bearer none")]
+    assert server.looked_up == [("/v1/models/judge", "Bearer none")]
 
 
 def test_other_providers_are_not_asked_for_models(server: JudgeServer) -> None:
@@ -167,4 +169,4 @@ def test_the_address_of_openai_is_that_of_the_environment(
     server.model = UNKNOWN
     with pytest.raises(JudgeRefused, match="refuses the model"):
         require_reachable(JudgeSettings(model="openai/a/b c"))
-    assert server.looked_up == [("/v1/models/a/b%20c", "bearer sk-env")]
+    assert server.looked_up == [("/v1/models/a/b%20c", "Bearer sk-env")]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support.services import takes_minutes
 from tests.warehouse.ingesting import ingest_predictions, ingest_questions
 from warehouse.errors import InputError
 from warehouse.formats import inspect
@@ -97,6 +98,7 @@ def read(
     return questions, predictions
 
 
+@takes_minutes
 @pytest.mark.parametrize(("log_format", "answer"), [("eval", "A murder."), ("json", "A gaggle.")])
 def test_a_log_that_inspect_writes(logs: dict[str, Path], log_format: str, answer: str) -> None:
     questions, predictions = read(logs[log_format])
@@ -126,6 +128,7 @@ def test_a_log_that_inspect_writes(logs: dict[str, Path], log_format: str, answe
     assert (failed.answer, failed.error) == (None, "ValueError('no such bird')")
 
 
+@takes_minutes
 def test_each_epoch_is_an_answer(tmp_path: Path, logs: dict[str, Path]) -> None:
     files: list[tuple[Path, str | None]] = [(logs["eval"], "north"), (logs["twice"], "south")]
     warehouse = Warehouse(tmp_path / "w.duckdb")
@@ -139,6 +142,7 @@ def test_each_epoch_is_an_answer(tmp_path: Path, logs: dict[str, Path]) -> None:
     assert found.rows() == [("north", 0, 3), ("south", 0, 3), ("south", 1, 3)]
 
 
+@takes_minutes
 def test_logs_of_two_systems_make_one_benchmark(tmp_path: Path, logs: dict[str, Path]) -> None:
     files: list[tuple[Path, str | None]] = [(logs["eval"], "north"), (logs["json"], "south")]
     warehouse = Warehouse(tmp_path / "w.duckdb")

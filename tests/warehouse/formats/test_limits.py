@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import zstandard
 
-from tests.support.services import takes_longest
+from tests.support.services import takes_longest, takes_minutes
 from warehouse.errors import InputError
 from warehouse.formats.catalog import format_named
 from warehouse.formats.format import Read, Reject, Source
@@ -205,6 +205,7 @@ def test_lines_are_counted_across_blank_ones(tmp_path: Path) -> None:
     assert (second.line, second.reason) == (10, "expected 2 cells, found 1")
 
 
+@takes_minutes
 def test_a_row_of_csv_may_not_be_too_long(tmp_path: Path) -> None:
     for text, said in (
         ('a\n"' + "x\n" * (9 * MIB), "a.csv:2: the row "),
@@ -245,6 +246,7 @@ def test_a_file_that_is_read_as_a_whole_may_not_be_too_long(
         list(format_named("eval-studio").questions(Source(path)))
 
 
+@takes_minutes
 def test_a_python_list_of_many_elements_is_refused(tmp_path: Path) -> None:
     cell = "['a', " + "'b', " * 60_000 + "]"
     path = written(tmp_path / "a.csv", f'user_input,retrieved_contexts\nWhy?,"{cell}"\n')

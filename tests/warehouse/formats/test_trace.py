@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from tests.support.services import takes_minutes
 from tests.warehouse.ingesting import ingest_predictions, ingest_questions
 from warehouse.errors import InputError
 from warehouse.formats.format import Reject, Source
@@ -176,6 +177,7 @@ GROUP BY benchmark
 """
 
 
+@takes_minutes
 @pytest.mark.skipif(not DATA.is_dir(), reason="the shared data are not here")
 def test_the_published_figures_of_seven_configurations(tmp_path: Path) -> None:
     rebuilt(tmp_path)

@@ -12,9 +12,7 @@ import polars as pl
 import pytest
 
 from evaluators import catalog
-from evaluators.library.mcqa import option_confidence
 from evaluators.scoring import score
-from records.record import ROUNDING
 from tests.support.samples import samples
 from tests.support.scripted_judge import values
 from tests.warehouse.formats.test_lm_eval import LOG, row
@@ -134,7 +132,3 @@ def test_the_fast_path_reads_them_itself(tmp_path: Path, given: dict[str, Any]) 
         "predictions",
     )
     assert rows != "not fast path"
-
-
-def test_evaluators_and_files_agree_on_what_is_rounding() -> None:
-    assert option_confidence._ROUNDING == ROUNDING

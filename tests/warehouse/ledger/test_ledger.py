@@ -204,6 +204,7 @@ with open_ledger(Warehouse(location_from_json(json.loads(sys.argv[1]))), "stoppe
 """
 
 
+@takes_minutes
 def test_a_process_that_is_stopped_is_waited_for_as_long_as_its_lease(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:

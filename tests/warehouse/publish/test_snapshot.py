@@ -12,6 +12,7 @@ import duckdb
 import polars as pl
 import pytest
 
+from tests.support.services import takes_minutes
 from warehouse.errors import InvalidQuery, NoSpace, WarehouseError, WarehouseTooNew
 from warehouse.publish.snapshot import Snapshot, publish
 from warehouse.store import Warehouse
@@ -87,6 +88,7 @@ print(reads)
 """
 
 
+@takes_minutes
 @pytest.mark.file_only
 def test_readers_never_see_half_a_copy(warehouse: Warehouse, tmp_path: Path) -> None:
     copy = publish(warehouse, tmp_path / "published")

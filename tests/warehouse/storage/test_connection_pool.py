@@ -39,6 +39,24 @@ with warehouse.reading() as connection:
     connection.execute("SELECT 1")
 print(idle, used, warehouse.fetch("SELECT 1").item())
 """
+INTERRUPTED = """
+import signal, sys
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+from warehouse.store import Warehouse
+
+class Interrupting(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "pandas":
+            sys.meta_path.remove(self)
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+try:
+    Warehouse(Path(sys.argv[1])).fetch("SELECT $a", {"a": 1})
+except KeyboardInterrupt:
+    print("interrupted")
+"""
 
 
 @pytest.fixture
@@ -136,6 +154,12 @@ def test_a_fork_starts_its_own_database(warehouse: Warehouse) -> None:
     command = [sys.executable, "-W", "ignore", "-c", FORKS, str(warehouse.path)]
     told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert told.stdout.split() == ["7", "7", "1"]
+
+
+def test_an_interrupt_while_duckdb_would_import_pandas_is_raised(warehouse: Warehouse) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", INTERRUPTED, str(warehouse.path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == "interrupted\n"
 
 
 def storage_version(path: Path) -> tuple[int, ...]:

@@ -205,6 +205,7 @@ def read(copy: Path, sql: str) -> str:
     return told.stdout.strip()
 
 
+@takes_minutes
 def test_processes_that_read_one_copy_spill_to_different_folders(tmp_path: Path) -> None:
     copy = publish(Warehouse(tmp_path / "w.duckdb"), tmp_path / "published")
     assert read(copy, SPILL_FOLDER) != read(copy, SPILL_FOLDER)

@@ -61,6 +61,7 @@ def test_a_spool_gives_what_fetch_gives(warehouse: Warehouse) -> None:
     assert scratch_names(warehouse) == []
 
 
+@takes_minutes
 def test_spools_of_many_threads_do_not_disturb_each_other(warehouse: Warehouse) -> None:
     patient = replace(warehouse, patience_s=30.0)
 
@@ -213,6 +214,7 @@ def test_other_files_are_never_taken_for_temporary_ones(tmp_path: Path) -> None:
     assert orphans(tmp_path / "missing") == []
 
 
+@takes_minutes
 def test_what_many_processes_create_and_remove_at_once_stays_theirs(tmp_path: Path) -> None:
     code = (
         "import sys\n"

@@ -73,6 +73,7 @@ def test_a_proof_is_what_great_expectations_says(warehouse: Warehouse) -> None:
         assert proof == (expected if holds else None), case
 
 
+@takes_minutes
 def test_not_a_number_and_infinity(warehouse: Warehouse) -> None:
     batches = [
         batch(expect_between("x", low, high), sql=f"SELECT '{value}'::DOUBLE AS x, 'a' AS name")
@@ -102,6 +103,7 @@ def test_the_expectations_of_every_table_can_be_proven(warehouse: Warehouse) -> 
     assert None not in prove_batches(warehouse, with_expectations)
 
 
+@takes_minutes
 def test_values_are_values(warehouse: Warehouse) -> None:
     text = "it's :name {x} %s <b>"
     sql = f"SELECT {literal(text)} AS name"

@@ -18,6 +18,8 @@ from warehouse.validation.validator import VALIDATOR
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = takes_minutes
+
 # Five rows: system a or b, score 1, 2, 2, 4 and null, twice 2, 4, 4, 8 and null.
 ROWS = (
     "SELECT * FROM (VALUES ('q1', 'a', 1.0, 2.0), ('q2', 'a', 2.0, 4.0), ('q3', 'a', 2.0, 4.0), "

@@ -15,7 +15,7 @@ import duckdb
 from warehouse.errors import SchemaOutdated, WarehouseError, WarehouseUnreachable
 from warehouse.schema.ddl import create_tables
 from warehouse.schema.quoting import literal
-from warehouse.storage.connect import connect, new_cursor
+from warehouse.storage.connect import connect, import_parameter_types, new_cursor
 from warehouse.storage.connection import PAUSE_S, duckdb_config
 from warehouse.storage.ducklake.extensions import load_extensions
 from warehouse.storage.ducklake.watchdog import Watchdog, servers_since, tcp_connections
@@ -164,6 +164,7 @@ def connect_catalog(
         WarehouseUnreachable: The server cannot be reached or refuses the connection.
         WarehouseError: The extensions are not installed.
     """
+    import_parameter_types()
     config = duckdb_config(settings) | {"autoload_known_extensions": False}
     with connect(config=config, scratch=settings.scratch) as connection:
         load_extensions(connection, lake)

@@ -16,6 +16,7 @@ from assets.analysis.select_metrics import select_metrics
 from assets.keys import LEADERBOARD
 from evaluators.metric import Metric
 from tests.assets.conftest import Workshop
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -110,6 +111,7 @@ def test_without_a_tolerance_the_interval_of_passes_and_failures_agrees_with_mcn
     assert (result.high < 0) == (result.p_value < 0.05) == (result.verdict == "regressed")
 
 
+@takes_minutes
 @pytest.mark.parametrize("n", [6, 20, 50])
 def test_a_rare_large_loss_is_rarely_called_unchanged(n: int) -> None:
     """Five percent of the questions lose 0.5, all others nothing: a loss of 0.025."""

@@ -310,7 +310,8 @@ def many_cards(benchmarks: int, systems: int) -> list[dict[str, Any]]:
 def test_a_hundred_benchmarks_open_within_a_second(browser: Browser, tmp_path: Path) -> None:
     page = tmp_path / "index.html"
     page.write_text(index_page(many_cards(100, 12), ""), encoding="utf-8")
-    assert min(browser.open(page) for _ in range(3)) <= 1
+    seconds = min(browser.processor_seconds(page) for _ in range(3))
+    assert 0.05 < seconds <= 1
     assert len(browser.all("#matrix tbody tr")) == 100
     assert len(browser.all("#matrix thead th")) == 10
     assert plain(browser.texts("#winners .verdict")) == [

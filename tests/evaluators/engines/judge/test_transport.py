@@ -131,6 +131,7 @@ def test_no_more_are_under_way_than_allowed_and_as_many_as_that() -> None:
         assert server.most == 7
 
 
+@takes_minutes
 def test_requests_are_spread_over_the_minute() -> None:
     with JudgeServer(lambda _: GOOD) as server:
         started = time.time()

@@ -13,10 +13,14 @@ from evaluators.flows.requests import Likelihood
 from evaluators.outcome import Undefined
 from tests.support.golden_cases import golden
 from tests.support.scripted_models import only
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
+
+pytestmark = takes_minutes
+
 TINY = golden("tiny_models")
 WINDOW = 16
 FITTING = [c for c in TINY["models"]["causal_lm"]["cases"] if len(c["text"].split()) <= WINDOW]

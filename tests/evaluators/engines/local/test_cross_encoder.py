@@ -11,10 +11,14 @@ from evaluators.flows.requests import Pair
 from evaluators.outcome import Undefined
 from tests.support.golden_cases import golden
 from tests.support.scripted_models import graded
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+pytestmark = takes_minutes
+
 TINY = golden("tiny_models")
 NLI = TINY["models"]["nli"]
 CROSS = TINY["models"]["cross_encoder"]

@@ -10,6 +10,9 @@ import sys
 from pathlib import Path
 
 from tests.evaluators.engines.local.hub_server import COMMIT, HubServer
+from tests.support.services import takes_minutes
+
+pytestmark = takes_minutes
 
 ROOT = Path(__file__).parents[4]
 PROGRAM = """
@@ -21,6 +24,7 @@ from evaluators.engines.roles import Options
 from evaluators.engines.models import ModelSettings, build_models
 from evaluators.scoring import score
 from tests.support.samples import samples
+from tests.support.services import takes_minutes
 
 told = []
 options = Options(progress=lambda *said: told.append(said))

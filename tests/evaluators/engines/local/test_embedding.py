@@ -16,9 +16,13 @@ from evaluators.engines.models import ModelSettings, build_models
 from evaluators.engines.roles import Options
 from evaluators.flows.requests import Embed
 from tests.evaluators.engines.minilm import PACKAGE, minilm
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+pytestmark = takes_minutes
+
 TEXTS = [
     "Paris is the capital of France.",
     "a",

@@ -13,10 +13,14 @@ from evaluators.errors import Unavailable
 from evaluators.flows.requests import Classify
 from tests.support.golden_cases import golden
 from tests.support.scripted_models import graded, only
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+pytestmark = takes_minutes
+
 TINY = golden("tiny_models")
 TOXIC = TINY["models"]["toxicity"]
 BIAS = TINY["models"]["fairness_bias"]["cases"]

@@ -14,9 +14,12 @@ from evaluators.engines.roles import Options
 from evaluators.errors import Unavailable
 from evaluators.outcome import Undefined
 from tests.evaluators.engines.local import tiny
+from tests.support.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = takes_minutes
 
 LETTERS = tuple((letter, f" {letter}") for letter in "ABCDEF")
 TEMPLATE = (

@@ -55,6 +55,7 @@ def test_intervals_of_numbers_cover_the_truth(deviation: float, raters: int) -> 
     assert 0.90 < held / REPEATS < 0.99
 
 
+@takes_minutes
 def test_intervals_of_clusters_cover_the_truth() -> None:
     """In every cluster, the raters are all good or all bad."""
     generator = np.random.default_rng(6)

@@ -146,7 +146,9 @@ def test_an_interrupt_does_not_end_the_process(worker: ImageWorker) -> None:
 
 def test_nothing_is_loaded_or_started_until_something_is_drawn() -> None:
     program = (
-        "import json, sys, psutil, assets.charts.images, assets.publishing.report.write\n"
+        "import json, sys, psutil\n"
+        "from assets.charts import images\n"
+        "from assets.publishing.report import write\n"
         "print(json.dumps([list(sys.modules), len(psutil.Process().children())]))"
     )
     done = subprocess.run(

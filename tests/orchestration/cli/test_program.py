@@ -211,9 +211,9 @@ def test_closed_pipe_does_not_let_a_run_pass(
 
 @takes_minutes
 def test_no_standard_output_at_all(done_project: Path) -> None:
-    command = 'exec "$0" -m orchestration.cli gate --min citation.f1=0.9 >&-'
+    command = 'exec "$0" -m "$1" gate --min citation.f1=0.9 >&-'
     done = subprocess.run(
-        ["sh", "-c", command, sys.executable],
+        ["sh", "-c", command, sys.executable, "orchestration.cli"],
         cwd=done_project,
         stderr=subprocess.PIPE,
         text=True,

@@ -1,6 +1,6 @@
 """What `scoreline` re-exports, imported together when one of the names is first used."""
 
-from assets.analysis.gates.result import GateResult
+from assets.gates.result import GateResult
 from evaluators.evaluator import Evaluator
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.frame import FrameEvaluator

@@ -14,7 +14,7 @@ from warehouse.schema.tables import table_named
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assets.analysis.gates.result import GateResult
+    from assets.gates.result import GateResult
     from assets.project import Benchmark
     from warehouse.queries.benchmarks import Source
 
@@ -208,9 +208,9 @@ class Results:
             ScorelineError: There is no such system or metric, or not exactly one of `baseline`,
                 `min` and `max` is given.
         """
-        from assets.analysis.gates.absolute import evaluate_limit
-        from assets.analysis.gates.regression import evaluate_gate
         from assets.analysis.select_metrics import select_metrics
+        from assets.gates.limit_verdict import evaluate_limit
+        from assets.gates.regression import evaluate_gate
 
         if sum(each is not None for each in (baseline, min, max)) > 1:
             raise ScorelineError(ONE_OF)

@@ -14,7 +14,7 @@ from evaluators import catalog
 from evaluators.sample import ANSWER_COLUMNS
 from evaluators.statistics.intervals import FEW_CLUSTERS
 from warehouse.foreign_text import describe_twins
-from warehouse.queries.leaderboard import find_insights, find_problems
+from warehouse.queries.problems import find_insights, find_problems
 from warehouse.queries.twins import Twins, fetch_twins
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import dagster as dg
 from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import metadata
-from assets.analysis.gates.refresh import refresh_gates
 from assets.charts.interval_plot import interval_plot
 from assets.charts.sort_order import MetricName, shown_metrics, systems_best_first
+from assets.gates.refresh import refresh_gates
 from assets.keys import (
     BACKFILL,
     LEADERBOARD,

@@ -15,7 +15,7 @@ from evaluators import scoring
 from evaluators.outcome import Status
 from evaluators.score_grid import aggregation_rows
 from warehouse.errors import WarehouseError
-from warehouse.queries.leaderboard import aggregate_scores, partly_lost_scores, scored_samples
+from warehouse.queries.aggregates import aggregate_scores, partly_lost_scores, scored_samples
 from warehouse.queries.score_matrices import (
     answer_values,
     clustered_benchmarks,

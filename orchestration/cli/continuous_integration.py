@@ -15,7 +15,7 @@ from warehouse.foreign_text import show_hidden_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from assets.analysis.gates.result import GateResult
+    from assets.gates.result import GateResult
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 """The environment variable with the file to which a step of GitHub Actions appends Markdown."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from assets.analysis.gates.result import GateResult
+    from assets.gates.result import GateResult
     from orchestration.cli.output import OutputFormat
 
 REGRESSION_COLUMNS = {

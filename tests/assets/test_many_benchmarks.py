@@ -10,7 +10,7 @@ import pytest
 
 from assets.analysis.asset import refresh_insights, refresh_problems
 from assets.analysis.calibration import calibrate
-from assets.analysis.gates.refresh import refresh_gates
+from assets.gates.refresh import refresh_gates
 from assets.leaderboard.refresh import refresh_leaderboards
 from assets.project import Benchmark, Gate
 from assets.scoring.refresh import refresh_scores

@@ -22,7 +22,7 @@ from orchestration.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assets.analysis.gates.result import GateResult
+    from assets.gates.result import GateResult
     from assets.project import Benchmark
     from orchestration.cli.output import OutputFormat
     from orchestration.config.load import Settings
@@ -238,9 +238,9 @@ def _decide(results: Sequence[GateResult], options: GateOptions) -> None:
 
 
 def _compare(copy: Snapshot, benchmark: Benchmark, options: GateOptions) -> list[GateResult]:
-    from assets.analysis.gates.regression import evaluate_gate
-    from assets.analysis.gates.sequential import report_sequential_gate
     from assets.analysis.select_metrics import select_metrics
+    from assets.gates.regression import evaluate_gate
+    from assets.gates.sequential import report_sequential_gate
     from orchestration.cli.gate_output import has_decisive_interval
     from orchestration.cli.output import say
 
@@ -284,8 +284,8 @@ def _check_limits(
     Raises:
         click.UsageError: A limit lies outside the bounds of its metric.
     """
-    from assets.analysis.gates.absolute import evaluate_limit
     from assets.analysis.select_metrics import select_metrics
+    from assets.gates.limit_verdict import evaluate_limit
     from orchestration.config.gates import limits_out_of_bounds
 
     results = []

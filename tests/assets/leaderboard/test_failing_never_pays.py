@@ -14,7 +14,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from assets.analysis.comparability import NotComparable
-from assets.analysis.gates.gains import load_paired_scores
+from assets.gates.gains import load_paired_scores
 from assets.leaderboard.refresh import Leaderboards, compute_leaderboards
 from assets.leaderboard.score_matrix import QuestionIndex
 from assets.project import Benchmark

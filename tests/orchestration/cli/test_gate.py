@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from scipy import stats
 
-from assets.analysis.gates.result import GateResult
+from assets.gates.result import GateResult
 from orchestration.cli.gate_output import describe_interval, has_decisive_interval
 from orchestration.cli.program import program
 from tests.orchestration.conftest import Ended
@@ -19,7 +19,7 @@ from tests.support.services import takes_minutes
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from assets.analysis.gates.result import Verdict
+    from assets.gates.result import Verdict
 
 
 def gate(folder: Path, *arguments: str) -> Ended:

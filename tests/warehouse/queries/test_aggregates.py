@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from warehouse.queries.leaderboard import aggregate_scores
+from warehouse.queries.aggregates import aggregate_scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,8 @@ import pytest
 from dagster._core.errors import DagsterAssetCheckFailedError
 
 from assets.analysis.comparability import NotComparable
-from assets.analysis.gates.sequential import evaluate_sequential_gate, report_sequential_gate
 from assets.analysis.select_metrics import select_metrics
+from assets.gates.sequential import evaluate_sequential_gate, report_sequential_gate
 from assets.keys import LEADERBOARD
 from assets.project import Gate
 from tests.assets.conftest import Workshop
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from assets.analysis.gates.result import GateResult
+    from assets.gates.result import GateResult
 
 
 def fill(workshop: Workshop, n: int, wrong: int) -> Workshop:

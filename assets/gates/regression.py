@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assets.analysis.gates.decision import GainTest, decide
-from assets.analysis.gates.gains import load_comparable_scores
+from assets.gates.baseline_verdict import GainTest, decide
+from assets.gates.gains import load_comparable_scores
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.comparisons import compare
 from evaluators.statistics.intervals import is_pass_fail
@@ -17,8 +17,8 @@ from evaluators.statistics.paired_test import paired_test
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assets.analysis.gates.gains import PairedScores
-    from assets.analysis.gates.result import GateResult
+    from assets.gates.gains import PairedScores
+    from assets.gates.result import GateResult
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric

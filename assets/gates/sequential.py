@@ -7,19 +7,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assets.analysis.comparability import NotComparable
-from assets.analysis.gates.decision import GainTest, decide
-from assets.analysis.gates.gains import load_comparable_scores
-from assets.analysis.gates.looks import read_look, record_look
-from assets.analysis.gates.regression import NOTHING
+from assets.gates.baseline_verdict import GainTest, decide
+from assets.gates.gains import load_comparable_scores
+from assets.gates.looks import read_look, record_look
+from assets.gates.regression import NOTHING
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.sequential_test import SequentialTest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assets.analysis.gates.gains import PairedScores
-    from assets.analysis.gates.looks import Look
-    from assets.analysis.gates.result import GateResult
+    from assets.gates.gains import PairedScores
+    from assets.gates.looks import Look
+    from assets.gates.result import GateResult
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric

@@ -10,13 +10,13 @@ from dagster._core.errors import DagsterAssetCheckFailedError
 from scipy.stats import beta
 
 from assets.analysis.comparability import NotComparable
-from assets.analysis.gates.absolute import evaluate_limit
-from assets.analysis.gates.refresh import evaluate_gates, refresh_gates
 from assets.analysis.select_metrics import select_metrics
+from assets.gates.limit_verdict import evaluate_limit
+from assets.gates.refresh import evaluate_gates, refresh_gates
 from assets.project import Gate
 
 if TYPE_CHECKING:
-    from assets.analysis.gates.result import GateResult
+    from assets.gates.result import GateResult
     from tests.assets.conftest import Workshop
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
-    from assets.analysis.gates.gains import PairedScores
+    from assets.gates.gains import PairedScores
     from assets.leaderboard.score_matrix import Keys
     from evaluators.statistics.arrays import Floats, Integers
     from warehouse.queries.benchmarks import Source

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from assets.analysis.comparability import NotComparable, require_scored
-from assets.analysis.gates.result import GateResult
+from assets.gates.result import GateResult
 from assets.leaderboard.benchmark_scores import load_question_index
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.clusters import sum_by_cluster
@@ -18,7 +18,7 @@ from warehouse.queries.comparisons import paired_scores
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assets.analysis.gates.result import Verdict
+    from assets.gates.result import Verdict
     from assets.leaderboard.score_matrix import QuestionIndex
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from assets.analysis.comparability import NotComparable
-from assets.analysis.gates.absolute import evaluate_limit
-from assets.analysis.gates.regression import evaluate_gate
-from assets.analysis.gates.result import GateResult, not_comparable
-from assets.analysis.gates.sequential import evaluate_sequential_gate
 from assets.analysis.select_metrics import select_metrics
 from assets.fingerprints.digests import GATES, gates_fingerprint
+from assets.gates.limit_verdict import evaluate_limit
+from assets.gates.regression import evaluate_gate
+from assets.gates.result import GateResult, not_comparable
+from assets.gates.sequential import evaluate_sequential_gate
 from records.similar_names import did_you_mean
-from warehouse.queries.leaderboard import clear_gated_rows, mark_gated_rows
+from warehouse.queries.aggregates import clear_gated_rows, mark_gated_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from assets.analysis.gates.result import Kind
+    from assets.gates.result import Kind
     from assets.project import Benchmark, Gate
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assets.analysis.gates.result import GateResult
+from assets.gates.result import GateResult
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.holm import holm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assets.analysis.gates.gains import PairedScores
-    from assets.analysis.gates.result import Verdict
+    from assets.gates.gains import PairedScores
+    from assets.gates.result import Verdict
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
 

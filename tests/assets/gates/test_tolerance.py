@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assets.analysis.gates.decision import decide
-from assets.analysis.gates.gains import PairedScores
-from assets.analysis.gates.regression import evaluate_gate, run_tests
 from assets.analysis.select_metrics import select_metrics
+from assets.gates.baseline_verdict import decide
+from assets.gates.gains import PairedScores
+from assets.gates.regression import evaluate_gate, run_tests
 from assets.keys import LEADERBOARD
 from evaluators.metric import Metric
 from tests.assets.conftest import Workshop
@@ -21,7 +21,7 @@ from tests.support.services import takes_minutes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from assets.analysis.gates.result import GateResult
+    from assets.gates.result import GateResult
     from evaluators.evaluator import Evaluator
 
 SCORE = Metric(name="score", summary="A score.", primary=True)

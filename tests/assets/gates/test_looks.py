@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assets.analysis.gates.gains import PairedScores
-from assets.analysis.gates.looks import Look, next_look
+from assets.gates.gains import PairedScores
+from assets.gates.looks import Look, next_look
 from evaluators.metric import Metric
 
 SCORE = Metric(name="score", summary="A score.")

@@ -12,8 +12,8 @@ import pytest
 from dagster._core.errors import DagsterAssetCheckFailedError
 
 from assets.analysis.comparability import NotComparable
-from assets.analysis.gates.regression import evaluate_gate
 from assets.analysis.select_metrics import UnknownMetric, select_metrics
+from assets.gates.regression import evaluate_gate
 from assets.keys import LEADERBOARD
 from assets.project import Gate
 from tests.assets.conftest import Workshop
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from assets.analysis.gates.result import GateResult
+    from assets.gates.result import GateResult
 
 N = 60
 

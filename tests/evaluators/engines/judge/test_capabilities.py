@@ -64,7 +64,7 @@ def test_what_is_wrong_is_said_in_one_line_before_anything_is_asked(
             failures = [future.exception(30) for future in futures]
             later = judge.ask(about("later"), origin("later")).exception(30)
         assert server.count == 1
-        assert server.headers["authorization"] == f"Bearer {KEY}".lower()
+        assert server.headers["authorization"] == f"Bearer {KEY}"
     assert all(isinstance(failure, JudgeRefused) for failure in [*failures, later])
     line = str(later)
     assert line.startswith(f"the judge refuses {named}: ")
@@ -202,7 +202,7 @@ def test_a_key_that_was_not_named_is_not_sent_to_a_server_of_ones_own(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with JudgeServer([GOOD]) as server:
         put(server)
-        assert server.headers["authorization"] == "bearer none"
+        assert server.headers["authorization"] == "Bearer none"
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _RATERS = 2
 _CHUNK = 4_000_000
 
+_ROUNDING = 1e-9
+"""The share of the squares up to which a spread of ratings is rounding."""
+
 
 class Alpha(NamedTuple):
     """Krippendorff's alpha with its 95 % interval; NaN where there is no value."""
@@ -137,9 +140,14 @@ def _moments(ratings: Floats) -> Floats:
 
 
 def _alphas(moments: Floats) -> Floats:
-    """Return alpha for sums of the moments of units, shape (..., 4)."""
+    """Return alpha for sums of the moments of units, shape (..., 4); NaN where ratings are equal.
+
+    They are equal without a cluster if only its ratings differ.
+    """
     observed, n, sums, squares = np.moveaxis(moments, -1, 0)
-    found: Floats = 1.0 - observed * (n - 1) / (2 * (n * squares - sums**2))
+    spread = n * squares - sums**2
+    differs = spread > _ROUNDING * n * squares
+    found: Floats = 1.0 - observed * (n - 1) / (2 * np.where(differs, spread, np.nan))
     return found
 
 

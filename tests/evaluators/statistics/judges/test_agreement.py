@@ -179,6 +179,16 @@ def test_alpha_is_that_of_krippendorff(ratings: np.ndarray) -> None:
     assert ours == pytest.approx(expected, abs=1e-9)
 
 
+def test_ratings_that_differ_in_one_unit_have_no_interval() -> None:
+    ratings = np.ones((4, 12))
+    ratings[3, 11] = 4.0
+    found = alpha_with_interval(ratings)
+    assert found.value == pytest.approx(
+        krippendorff.alpha(ratings, level_of_measurement="interval")
+    )
+    assert np.isnan(found[1:]).all()
+
+
 def test_tables_are_computed_one_by_one() -> None:
     tables = np.random.default_rng(3).integers(0, 20, size=(6, 3, 3)).astype(float)
     together = kappas(tables, "quadratic")

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from calls.completion import Message
     from calls.http.litellm_transport import AnswerCheck
 
-_OPENAI = "openai/"
-
-
 _LOADING = Lock()
 
 
@@ -190,11 +187,16 @@ class CalledModel:
             given["api_base"] = self.api_base
         if self.secret is not None:
             given["api_key"] = self.secret
-        elif self.api_base is not None and self.name.startswith(_OPENAI):
-            # Local servers need no key, but the client requires one; LiteLLM would send them the
-            # key of OpenAI from the environment.
+        elif self.api_base is not None and not _is_signed(self.name):
+            # Without a key, LiteLLM sends the server the key of the provider from the environment.
+            # Local servers need none, but some clients require one.
             given["api_key"] = "none"
         return given
+
+
+def _is_signed(name: str) -> bool:
+    """Return whether requests to a model are signed, so that no server gets the key."""
+    return name.startswith("bedrock/") and not os.environ.get("AWS_BEARER_TOKEN_BEDROCK")
 
 
 def _skip_call_logging() -> None:

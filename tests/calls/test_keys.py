@@ -83,3 +83,18 @@ def test_requests_that_are_signed_get_no_placeholder(monkeypatch: pytest.MonkeyP
     with JudgeServer(lambda _: Reply(status=400, content="no")) as server:
         call(server, CLAUDE)
         assert server.headers["authorization"].startswith("AWS4-HMAC-SHA256")
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+@pytest.mark.parametrize("secret", [None, "sk-configured-0123456789"])
+def test_a_key_of_the_environment_is_redacted(
+    status: int, secret: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LiteLLM may send a key that was not configured, and servers repeat it."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    said = Reply(status=status, content=f"a request with {KEY} and {secret}")
+    with JudgeServer(lambda _: said) as server:
+        found = call(server, "openai/judge", secret=secret)
+    assert "a request with *** and " in found
+    assert KEY not in found
+    assert secret is None or secret not in found

@@ -208,13 +208,19 @@ def _skip_call_logging() -> None:
         is_internal_call.set(True)
 
 
+def reported_usage(response: Any) -> Any:
+    """Return the usage of a response; None if the provider reports none: LiteLLM writes 0 then."""
+    usage = getattr(response, "usage", None)
+    if usage is None or not (usage.prompt_tokens or usage.completion_tokens):
+        return None
+    return usage
+
+
 def _completion(response: Any, secrets: tuple[str, ...]) -> Completion:
     if not response.choices:
         raise TransientFailure("transport: the answer holds no choices", garbled=True, billed=True)
     choice = response.choices[0]
-    usage = getattr(response, "usage", None)
-    if usage is not None and not (usage.prompt_tokens or usage.completion_tokens):
-        usage = None  # LiteLLM writes 0 if the provider reports nothing
+    usage = reported_usage(response)
     if usage is not None:
         check_token_count("prompt_tokens", usage.prompt_tokens)
         check_token_count("completion_tokens", usage.completion_tokens)

@@ -89,10 +89,12 @@ class ClaimedCalls:
     ) -> Outcome:
         try:
             outcome = await send()
-            if outcome.reply is None and _is_usable(known):
+            keeps = outcome.reply is None and _is_usable(known)
+            if keeps and not outcome.attempts:
                 self._ledger.release(digest)
             else:
-                await self._ledger.store(outcome, number)
+                # With -1 the stored reply stays, and the cost of this outcome is added to its.
+                await self._ledger.store(outcome, -1 if keeps else number)
         except OutcomeEndsRun as end:
             await self._ledger.store(end.outcome, number)
             raise

@@ -20,7 +20,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from calls.http.body import chain, parse_retry_after
-from calls.redaction import replace_secrets
+from calls.redaction import find_secrets, replace_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -213,8 +213,8 @@ def _request_failure(message: str, status: int, kinds: set[str]) -> CallFailure 
 
 
 def redact(text: str, secret: str | None) -> str:
-    """Replace the key in a text, in every form; see `replace_secrets`."""
-    return text if secret is None else replace_secrets(text, (secret,))
+    """Replace the key in a text, in every form; see `find_secrets`, `replace_secrets`."""
+    return replace_secrets(text, find_secrets(secret))
 
 
 def _one_line(text: str, secret: str | None) -> str:

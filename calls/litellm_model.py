@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from calls.completion import Completion, TokenLogprob, check_token_count
 from calls.completion_stream import join_chunks
-from calls.errors import BadAnswer, CallFailure, TransientFailure, map_error, map_unreadable, redact
+from calls.errors import BadAnswer, CallFailure, TransientFailure, map_error, map_unreadable
 from calls.http.litellm_transport import check_answers, install_transport
+from calls.redaction import find_secrets, replace_secrets
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 
     from calls.completion import Message
     from calls.http.litellm_transport import AnswerCheck
-
-_OPENAI = "openai/"
-
 
 _LOADING = Lock()
 
@@ -135,7 +133,7 @@ class CalledModel:
             response = await litellm().acompletion(**self._arguments(), **sent)
             if stream:
                 response, first = await join_chunks(response, check.events)
-            completion = _completion(response, self.secret)
+            completion = _completion(response, find_secrets(self.secret))
             # LiteLLM loads parts of itself within the first call, which is not latency.
             sent_at = check.sent_at
             if sent_at is None:
@@ -190,11 +188,16 @@ class CalledModel:
             given["api_base"] = self.api_base
         if self.secret is not None:
             given["api_key"] = self.secret
-        elif self.api_base is not None and self.name.startswith(_OPENAI):
-            # Local servers need no key, but the client requires one; LiteLLM would send them the
-            # key of OpenAI from the environment.
+        elif self.api_base is not None and not _is_signed(self.name):
+            # Without a key, LiteLLM sends the server the key of the provider from the environment.
+            # Local servers need none, but some clients require one.
             given["api_key"] = "none"
         return given
+
+
+def _is_signed(name: str) -> bool:
+    """Return whether requests to a model are signed, so that no server gets the key."""
+    return name.startswith("bedrock/") and not os.environ.get("AWS_BEARER_TOKEN_BEDROCK")
 
 
 def _skip_call_logging() -> None:
@@ -205,31 +208,39 @@ def _skip_call_logging() -> None:
         is_internal_call.set(True)
 
 
-def _completion(response: Any, secret: str | None) -> Completion:
+def reported_usage(response: Any) -> Any:
+    """Return the usage of a response; None if the provider reports none: LiteLLM writes 0 then."""
+    usage = getattr(response, "usage", None)
+    if usage is None or not (usage.prompt_tokens or usage.completion_tokens):
+        return None
+    return usage
+
+
+def _completion(response: Any, secrets: tuple[str, ...]) -> Completion:
     if not response.choices:
         raise TransientFailure("transport: the answer holds no choices", garbled=True, billed=True)
     choice = response.choices[0]
-    usage = getattr(response, "usage", None)
-    if usage is not None and not (usage.prompt_tokens or usage.completion_tokens):
-        usage = None  # LiteLLM writes 0 if the provider reports nothing
+    usage = reported_usage(response)
     if usage is not None:
         check_token_count("prompt_tokens", usage.prompt_tokens)
         check_token_count("completion_tokens", usage.completion_tokens)
     fields = choice.message.provider_specific_fields or {}
-    served_by = [_text(each, secret) for each in (response.model, response.system_fingerprint)]
+    served_by = [_text(each, secrets) for each in (response.model, response.system_fingerprint)]
     return Completion(
-        text=_text(choice.message.content, secret),
+        text=_text(choice.message.content, secrets),
         finish=choice.finish_reason,
-        refusal=_text(fields.get("refusal"), secret),
+        refusal=_text(fields.get("refusal"), secrets),
         tokens_in=None if usage is None else usage.prompt_tokens,
         tokens_out=None if usage is None else usage.completion_tokens,
         usage=usage,
         served_by=" ".join(filter(None, served_by)),
-        top_logprobs=_top_logprobs(getattr(choice, "logprobs", None), secret),
+        top_logprobs=_top_logprobs(getattr(choice, "logprobs", None), secrets),
     )
 
 
-def _top_logprobs(given: Any, secret: str | None) -> tuple[tuple[TokenLogprob, ...], ...] | None:
+def _top_logprobs(
+    given: Any, secrets: tuple[str, ...]
+) -> tuple[tuple[TokenLogprob, ...], ...] | None:
     """Return the likeliest tokens of each position, or None.
 
     Raises:
@@ -240,7 +251,7 @@ def _top_logprobs(given: Any, secret: str | None) -> tuple[tuple[TokenLogprob, .
         return None
     return tuple(
         tuple(
-            TokenLogprob(_text(each.token, secret) or "", _logprob(each.logprob))
+            TokenLogprob(_text(each.token, secrets) or "", _logprob(each.logprob))
             for each in getattr(position, "top_logprobs", None) or ()
         )
         for position in positions
@@ -253,9 +264,9 @@ def _logprob(given: object) -> float:
     return float(given)
 
 
-def _text(value: object, secret: str | None) -> str | None:
-    """Return a text of the server without the key and what databases cannot store, or None."""
+def _text(value: object, secrets: tuple[str, ...]) -> str | None:
+    """Return a text of the server without secrets and what databases cannot store, or None."""
     if not isinstance(value, str):
         return None
     storable = value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
-    return redact(storable, secret)
+    return replace_secrets(storable, secrets)

@@ -50,6 +50,11 @@ def environment_secrets() -> tuple[str, ...]:
     return tuple(value for name, value in os.environ.items() if _NAMES.search(name))
 
 
+def find_secrets(key: str | None) -> tuple[str, ...]:
+    """Return the secrets of the environment and a key; LiteLLM finds others by itself."""
+    return environment_secrets() if key is None else (key, *environment_secrets())
+
+
 def replace_secrets(text: str, secrets: tuple[str, ...]) -> str:
     """Replace secrets in a text by `***`, in every form; those of fewer than 8 characters stay."""
     plain, escaped = _patterns(secrets)

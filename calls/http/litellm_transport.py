@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import ssl
 import time
 import zlib
 from contextlib import contextmanager
@@ -114,11 +116,23 @@ async def close_connections() -> None:
 
 
 def _without_aiohttp(verify: Any) -> httpx.AsyncBaseTransport:
-    """Return a transport of httpx; unlike one, a client heeds the proxies of the environment."""
-    import httpx
+    """Return a transport of httpx; unlike one, a client heeds the proxies of the environment.
 
+    As LiteLLM's own client, it shows the client certificate and may speak HTTP/2.
+    """
+    import httpx
+    import litellm
+    from litellm.llms.custom_httpx import http_handler
+
+    if not isinstance(verify, ssl.SSLContext):
+        verify = httpx.create_ssl_context(verify=verify)
+    certificate = os.getenv("SSL_CERTIFICATE", litellm.ssl_certificate)
+    if certificate:
+        verify.load_cert_chain(certificate)
+    # Older versions of LiteLLM have no HTTP/2.
+    http2 = getattr(http_handler, "http2_enabled", bool)()
     unlimited = httpx.Limits(max_connections=None)
-    client = httpx.AsyncClient(verify=verify, timeout=None, limits=unlimited)  # noqa: S113
+    client = httpx.AsyncClient(verify=verify, http2=http2, timeout=None, limits=unlimited)  # noqa: S113
 
     class ClientTransport(httpx.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:

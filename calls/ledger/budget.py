@@ -20,8 +20,14 @@ BURST_S: Final = 1.0
 _OF_JUDGES: Final = "coalesce(run_id, '') NOT LIKE '%/%'"
 """A system has a budget of its own, under the run and its name: `RUN/SYSTEM`."""
 
-_OF_SYSTEM: Final = "substr(run_id, length(run_id) - :size + 1) = :system"
-"""Names differ in case and may contain `_`, so `LIKE` would find other systems, too."""
+_OF_SYSTEM: Final = (
+    "substr(run_id, length(run_id) - :size + 1) = :system "
+    "AND length(run_id) - length(replace(run_id, '/', '')) = :slashes"
+)
+"""Names differ in case and may contain `_`, so `LIKE` would find other systems, too.
+
+The names of language models, with their addresses, contain slashes: they may end like another name.
+"""
 
 _ROUNDING_S: Final = 1e-6
 """The seconds by which sums of times may be wrong."""
@@ -132,7 +138,7 @@ def _of_all(run_id: str) -> str:
 
 def _values(run_id: str) -> dict[str, str | int]:
     suffix = f"/{run_id.partition('/')[2]}"
-    return {"run_id": run_id, "system": suffix, "size": len(suffix)}
+    return {"run_id": run_id, "system": suffix, "size": len(suffix), "slashes": suffix.count("/")}
 
 
 def start(connection: Connection, now: float, name: str, per_minute: float, amount: float) -> float:

@@ -15,7 +15,7 @@ from calls.call import Call, CallStatus
 from calls.claims import ClaimedCalls
 from calls.errors import CallFailure, ModelRefused
 from calls.http.loop_thread import LoopThread
-from calls.litellm_model import CalledModel
+from calls.litellm_model import CalledModel, reported_usage
 from calls.prices import Prices, count_tokens
 from calls.rate_limit import CallLimits
 from calls.sender import CallKind, Sender
@@ -95,7 +95,7 @@ class EchoKind(CallKind[str, Any]):
 
     def bill(self, request: str, answer: Any) -> Bill:  # noqa: ARG002 - part of the protocol
         """Return what a response has cost."""
-        usage = getattr(answer, "usage", None)
+        usage = reported_usage(answer)
         usd = self._prices.charged(usage)
         return Bill(
             tokens_in=getattr(usage, "prompt_tokens", None),

@@ -113,7 +113,8 @@ class RemoteLanguageModel(CachedModel):
     def _find_fault(self, *, again: bool = False) -> str | None:
         echoes: list[tuple[str, Echo]] = []
         texts = (_FLUENT, _SCRAMBLED)
-        answers = self._echo([_PROBE + each for each in texts], again=again)
+        # Both are awaited, since both are paid for, before a fault of one ends the probe.
+        answers = list(self._echo([_PROBE + each for each in texts], again=again))
         for text, echo in zip(texts, answers, strict=True):
             if isinstance(echo, JudgeError):
                 return f"{self.label}: {echo.reason}"

@@ -117,7 +117,9 @@ def _judge_model(settings: JudgeSettings, project: Project) -> Iterator[Diagnosi
     if key is not None:
         yield Diagnosis("fail", "judge", key)
         return
-    price = _price(settings)
+    # Automated runs also have the daily budget.
+    daily = {"daily_budget_usd": project.automation.daily_budget_usd}
+    price = _price(settings.model_copy(update=daily))
     if price.state != "fail":  # a run would not call the model either
         yield _replies(settings, project)
     yield price

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import pytest
 from calls.call import Call, CallStatus, Outcome
 from calls.claims import ClaimedCalls, OutcomeEndsRun
 from tests.support.ledgers import FolderLedger
+from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,3 +77,20 @@ def test_a_usable_reply_stays_where_another_call_gets_none(
     found = ledger.find(CALL.digest)
     assert found is not None
     assert found.reply == left
+
+
+@pytest.mark.parametrize(("attempts", "seen"), [(0, (1, 0.5)), (2, (3, 0.75))])
+def test_what_a_call_without_a_reply_has_cost_is_added_to_the_reply_that_stays(
+    attempts: int, seen: tuple[int, float], tmp_path: Path
+) -> None:
+    ledger = FolderLedger(tmp_path)
+    make(ledger, replace(outcome("yes"), cost_usd=0.5))
+    lost = outcome(None, CallStatus.PARSE_FAILURE)
+    cost = 0.25 if attempts else None
+    make(ledger, replace(lost, attempts=attempts, cost_usd=cost), again=True)
+    found = ledger.find(CALL.digest)
+    assert found is not None
+    assert (found.reply, found.status) == ("yes", CallStatus.SCORED)
+    ledger.ledger.flush()
+    query = "SELECT attempts::INTEGER, cost_usd FROM judgments"
+    assert Warehouse(tmp_path / "warehouse.duckdb").fetch(query).rows() == [seen]

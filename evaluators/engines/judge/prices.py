@@ -34,13 +34,14 @@ def prices_of(settings: JudgeSettings) -> Prices:
 
 
 def require_price(settings: JudgeSettings, prices: Prices) -> None:
-    """Check that a budget comes with known prices.
+    """Check that a budget of a run or of a day comes with known prices.
 
     Raises:
         BadJudgeSettings: There is a budget but no price.
     """
-    if settings.budget_usd is not None and not prices.known:
+    key = "judge.budget_usd" if settings.budget_usd is not None else "automation.daily_budget_usd"
+    if (settings.budget_usd, settings.daily_budget_usd) != (None, None) and not prices.known:
         raise BadJudgeSettings(
-            f"judge.budget_usd cannot be enforced: no price is known for {settings.model!r}; set "
+            f"{key} cannot be enforced: no price is known for {settings.model!r}; set "
             "judge.usd_per_million_in and judge.usd_per_million_out (0 for a local model)"
         )

@@ -77,11 +77,13 @@ class EchoServer:
 
     Attributes:
         prompts: The texts that were to be scored, those of the probe included.
+        reports_usage: Whether answers say how many tokens they took.
     """
 
     def __init__(self, fault: str | None = None) -> None:
         """Say what it does wrongly, if anything."""
         self.fault = fault
+        self.reports_usage = True
         self.prompts: list[str] = []
         self._free = threading.Event()
         self._free.set()
@@ -116,7 +118,10 @@ class EchoServer:
         self._free.wait()
         if self.fault == "not found":
             return 404, {"error": {"message": "no such model", "type": "invalid_request_error"}}
-        return 200, completion(asked, self.fault)
+        said = completion(asked, self.fault)
+        if not self.reports_usage:
+            del said["usage"]
+        return 200, said
 
 
 def _handler(

@@ -84,6 +84,26 @@ def test_a_price_of_litellm_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None
     assert ledger.spent_usd() == pytest.approx(2.25)
 
 
+def test_usage_that_is_not_reported_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = FolderLedger()
+    with EchoServer() as server:
+        server.reports_usage = False
+        listed = Prices("m", 0.5, 0.25, own=True)
+        monkeypatch.setattr(Prices, "listed", lambda _: listed)
+        remote(server, ledger=ledger).answer([Likelihood("", "a b")])
+    seen = {(each.tokens_in, each.tokens_out, each.cost_usd) for each in ledger.kept}
+    assert seen == {(None, None, None)}
+    # Of unknown cost: the amounts set aside count.
+    assert ledger.spent_usd() > 0
+
+
+def test_both_calls_of_a_probe_are_stored_where_the_first_fails() -> None:
+    ledger = FolderLedger()
+    with EchoServer("other text") as server:
+        assert remote(server, ledger=ledger).unavailable_reason() is not None
+        assert len(server.prompts) == len(ledger.kept) == 2
+
+
 def test_a_server_that_was_mended_is_found_out() -> None:
     ledger = FolderLedger()
     with EchoServer("indifferent to order") as server:

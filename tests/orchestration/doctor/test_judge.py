@@ -72,6 +72,17 @@ def test_budget_without_price_fails(tmp_path: Path, server: JudgeServer) -> None
     assert "judge.usd_per_million_in" in judge["judge price"][1]
 
 
+def test_daily_budget_without_price_fails(tmp_path: Path, server: JudgeServer) -> None:
+    more = {"automation": {"daily_budget_usd": 3}}
+    before = server.count
+    code, judge = diagnose(tmp_path, judge_at(server), more=more)
+    assert code == 1
+    state, message = judge["judge price"]
+    assert state == "fail"
+    assert message.startswith("automation.daily_budget_usd cannot be enforced")
+    assert server.count == before
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [

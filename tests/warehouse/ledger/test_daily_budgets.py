@@ -37,7 +37,10 @@ def test_runs_share_the_day_of_a_system_and_of_no_other(warehouse: Warehouse) ->
     # Names that a pattern with `_`, letters of any case or an end in common would find, too.
     for other in ("one/my-rag", "one/MY_RAG", "one/rag", "one/x.my_rag", "one"):
         spend(warehouse, other, 8.0)
+    # The name of a language model contains the address, whose path may end like a name.
+    spend(warehouse, "one/litellm:openai/tiny@http://host/my_rag", 4.0)
     assert spent(warehouse, "three/my_rag") == 0.75
+    assert spent(warehouse, "three/litellm:openai/tiny@http://host/my_rag") == 4.0
     assert spent(warehouse, "three/rag") == 8.0
     assert spent(warehouse, "three/ag") == 0.0
     assert spent(warehouse, "three") == 8.0

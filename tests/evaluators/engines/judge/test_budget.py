@@ -153,11 +153,21 @@ def test_a_call_that_was_broken_off_counts_as_paid() -> None:
     assert failure.reason.startswith("budget: ")
 
 
-def test_a_budget_without_a_price_is_refused_with_the_setting_to_give() -> None:
+@pytest.mark.parametrize(
+    ("budget", "key"),
+    [
+        ("budget_usd", "judge.budget_usd"),
+        ("daily_budget_usd", "automation.daily_budget_usd"),
+    ],
+)
+def test_a_budget_without_a_price_is_refused_with_the_setting_to_give(
+    budget: str, key: str
+) -> None:
     with JudgeServer() as server:
-        with pytest.raises(BadJudgeSettings, match=r"judge\.usd_per_million_in"):
-            put(server, budget_usd=1.0)
+        with pytest.raises(BadJudgeSettings, match=r"judge\.usd_per_million_in") as caught:
+            put(server, **{budget: 1.0})
         assert server.count == 0
+    assert str(caught.value).startswith(f"{key} cannot be enforced")
     half = JudgeSettings(model="openai/judge", usd_per_million_in=1.0)
     with pytest.raises(BadJudgeSettings, match="go together"):
         prices_of(half)

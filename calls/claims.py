@@ -94,7 +94,8 @@ class ClaimedCalls:
             else:
                 await self._ledger.store(outcome, number)
         except OutcomeEndsRun as end:
-            await self._ledger.store(end.outcome, number)
+            # What is usable stays; the ledger adds the cost to it.
+            await self._ledger.store(end.outcome, -1 if _is_usable(known) else number)
             raise
         except BaseException:
             self._ledger.release(digest)

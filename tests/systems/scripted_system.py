@@ -100,9 +100,9 @@ class Asked:
 
     def ask(self, count: int = 8, *, limit: int | None = None, **keys: Any) -> AnsweredQuestions:
         """Ask some questions."""
-        force = keys.pop("force", False)
+        forced = set() if keys.pop("force", False) else None
         calls = SystemCalls(self.settings(**keys), questions(count))
-        asked = answer_questions(calls, self.ledger, fault_of, force=force, limit=limit)
+        asked = answer_questions(calls, self.ledger, fault_of, forced=forced, limit=limit)
         return asyncio.run(asked)
 
     def settings(self, **keys: Any) -> SystemSettings:

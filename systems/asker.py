@@ -95,6 +95,10 @@ class SystemKind(CallKind["tuple[Request, int]", Answer]):
             settled = self._highest_usd or 0.0
         return Bill(answer.tokens_in, answer.tokens_out, usd, settled)
 
+    def is_billed(self, refusal: Exception) -> bool:
+        """Return whether a part of a request that was refused may be billed."""
+        return isinstance(refusal, SystemRefused) and refusal.billed
+
     def is_uncounted(self, request: tuple[Request, int]) -> bool:
         """Return whether nothing tells what an answer has cost, although there is a budget."""
         is_unknown = self._highest_usd is None and self._most_usd(request) is None

@@ -52,3 +52,18 @@ def test_an_unknown_cost_counts_as_the_highest_possible_one(asking: Callable[...
     asked = asking(reply=reply, most=0.3)
     assert asked.ask(20, budget_usd=1.0).tally == {"asked": 4, "over_budget": 16}
     assert asked.ledger.spent_usd() == pytest.approx(0.1 + 3 * 0.3)
+
+
+@pytest.mark.parametrize("billed", [False, True])
+def test_a_refusal_counts_only_where_a_part_may_be_billed(
+    asking: Callable[..., Asked], *, billed: bool
+) -> None:
+    def reply(_: str) -> str:
+        refusal = SystemRefused("no credit")
+        refusal.billed = billed
+        raise refusal
+
+    asked = asking(reply=reply, most=0.3)
+    with pytest.raises(SystemRefused):
+        asked.ask(budget_usd=1.0)
+    assert asked.ledger.spent_usd() == (0.3 if billed else 0.0)

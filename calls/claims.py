@@ -96,7 +96,8 @@ class ClaimedCalls:
                 # With -1 the stored reply stays, and the cost of this outcome is added to its.
                 await self._ledger.store(outcome, -1 if keeps else number)
         except OutcomeEndsRun as end:
-            await self._ledger.store(end.outcome, number)
+            # What is usable stays; the ledger adds the cost to it.
+            await self._ledger.store(end.outcome, -1 if _is_usable(known) else number)
             raise
         except BaseException:
             self._ledger.release(digest)

@@ -61,6 +61,10 @@ class CallKind(ABC, Generic[RequestT, AnswerT]):
         """Return whether a failure counts towards those after which nothing more is sent."""
         return True
 
+    def is_billed(self, refusal: Exception) -> bool:  # noqa: ARG002 - for requests of several parts
+        """Return whether a part of a request that was refused may be billed."""
+        return False
+
 
 class GivenUp(TransientFailure):
     """Nothing was sent, since too many calls before got no answer."""
@@ -160,7 +164,8 @@ class Sender(Generic[RequestT, AnswerT]):
                         slots.slow_down(cuts, pause)
                     raise
                 except kind.refusals as refusal:
-                    spending.usd = 0.0
+                    if not kind.is_billed(refusal):
+                        spending.usd = 0.0
                     self.refuse(refusal)
                     raise
                 finally:

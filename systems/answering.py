@@ -102,7 +102,7 @@ async def answer_questions(
     ledger: Ledger,
     check_fields: Callable[[Mapping[str, Any]], str | None],
     *,
-    force: bool = False,
+    forced: set[str] | None = None,
     limit: int | None = None,
     progress: Callable[[int], None] | None = None,
     before: Callable[[], None] | None = None,
@@ -116,7 +116,8 @@ async def answer_questions(
         calls: The calls.
         ledger: The ledger, which stores the answers.
         check_fields: Returns what is wrong with the fields of a prediction; None if nothing is.
-        force: Whether to ask again what the ledger has.
+        forced: Asks again what the ledger has, but for these calls; those made are added. None:
+            asks for nothing again.
         limit: How many questions, the first ones, may be asked; None for all.
         progress: Called with 1 for each finished call.
         before: Called in a thread if an answer is missing, before anything else is done.
@@ -125,7 +126,7 @@ async def answer_questions(
     Raises:
         SystemRefused: The system cannot be asked, or its first answer has a wrong shape.
     """
-    run = _Run(calls, ledger, check_fields, force=force, limit=limit, progress=progress)
+    run = _Run(calls, ledger, check_fields, forced=forced, limit=limit, progress=progress)
     try:
         missing = await run.open(before)
         if opened is not None:
@@ -142,13 +143,13 @@ class _Run:
         ledger: Ledger,
         check_fields: Callable[[Mapping[str, Any]], str | None],
         *,
-        force: bool,
+        forced: set[str] | None,
         limit: int | None,
         progress: Callable[[int], None] | None,
     ) -> None:
         self._calls = calls
         self._ledger = ledger
-        self._force = force
+        self._forced = forced
         self._limit = limit
         self._progress = progress
         self._asker = SystemAsker(calls.settings, calls.client, ledger, check_fields)
@@ -193,7 +194,8 @@ class _Run:
             self._done.add(digest)
             stored = self._ledger.find(digest)
             may_ask = self._limit is None or job.number < self._limit
-            if stored is not None and not stored.is_lost and not (self._force and may_ask):
+            is_forced = may_ask and self._forced is not None and digest not in self._forced
+            if stored is not None and not stored.is_lost and not is_forced:
                 self._found.tally["held"] += 1
                 self._asker.note_cost(stored.reply or "{}")
             elif may_ask:
@@ -225,6 +227,8 @@ class _Run:
             return await self._asker.ask(job.request, job.call, first=not self._is_known)
 
         outcome = await self._claimed.make(job.call.digest, stored, ask)
+        if self._forced is not None:
+            self._forced.add(job.call.digest)
         if not isinstance(outcome, Outcome):
             tally["held" if outcome.reply is not None else "failed"] += 1
             return

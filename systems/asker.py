@@ -34,8 +34,8 @@ _UNKNOWN_USD: Final = 1e-6
 """What a call sets aside before any cost is known: a budget that is spent must not allow it."""
 
 
-class FirstAnswerUnusable(SystemRefused, OutcomeEndsRun):
-    """The first answer of a system ends the run."""
+class UnusableAnswer(SystemRefused, OutcomeEndsRun):
+    """An answer of a system ends the run."""
 
     def __init__(self, fault: str, outcome: Outcome) -> None:
         super().__init__(fault)
@@ -66,7 +66,7 @@ class SystemKind(CallKind["tuple[Request, int]", Answer]):
 
     def claim(self, request: tuple[Request, int]) -> Claim:
         """Return what a call sets aside: its highest possible cost, or the highest one so far."""
-        most = self._client.most_usd(request[0]) if self._has_budget else None
+        most = self._most_usd(request)
         known = _UNKNOWN_USD if self._highest_usd is None else self._highest_usd
         usd = known if most is None else most
         return Claim(tokens_usd=0.0, least=usd, enough=usd, most=usd)
@@ -83,13 +83,29 @@ class SystemKind(CallKind["tuple[Request, int]", Answer]):
             raise WrongShape(fault)
         return answer
 
-    def bill(self, request: tuple[Request, int], answer: Answer) -> Bill:  # noqa: ARG002
-        """Return the cost that the system says; an unknown one counts as the highest so far."""
+    def bill(self, request: tuple[Request, int], answer: Answer) -> Bill:
+        """Return the cost that the system says.
+
+        An unknown one counts as the highest possible cost, or else as the highest one so far.
+        """
         cost = answer.fields.get("cost_usd")
         self.note_cost(cost)
-        usd = float(cost) if isinstance(cost, int | float) else None
-        settled = self._highest_usd or 0.0 if usd is None else usd
+        usd = settled = float(cost) if isinstance(cost, int | float) else None
+        if usd is None and self._most_usd(request) is None:
+            settled = self._highest_usd or 0.0
         return Bill(answer.tokens_in, answer.tokens_out, usd, settled)
+
+    def is_billed(self, refusal: Exception) -> bool:
+        """Return whether a part of a request that was refused may be billed."""
+        return isinstance(refusal, SystemRefused) and refusal.billed
+
+    def is_uncounted(self, request: tuple[Request, int]) -> bool:
+        """Return whether nothing tells what an answer has cost, although there is a budget."""
+        is_unknown = self._highest_usd is None and self._most_usd(request) is None
+        return self._has_budget and is_unknown
+
+    def _most_usd(self, request: tuple[Request, int]) -> float | None:
+        return self._client.most_usd(request[0]) if self._has_budget else None
 
 
 class SystemAsker:
@@ -142,8 +158,7 @@ class SystemAsker:
         Raises:
             OverBudget: The budget does not allow the call.
             SystemRefused: No call can succeed.
-            FirstAnswerUnusable: The first answer ends the run; it has a judgment, since it may be
-                billed.
+            UnusableAnswer: The answer ends the run; it has a judgment, since it may be billed.
         """
         usage = CallUsage()
 
@@ -160,10 +175,10 @@ class SystemAsker:
             reason = str(failure)[:MAX_REASON]
             if first and isinstance(failure, WrongShape):
                 fault = f"the first answer of {self._name}: {failure}"
-                raise FirstAnswerUnusable(fault, failed(None, reason)) from None
+                raise UnusableAnswer(fault, failed(None, reason)) from None
             return failed(json.dumps({"error": reason}), reason)
-        if first and self._sender.has_budget and answer.fields.get("cost_usd") is None:
-            raise FirstAnswerUnusable(
+        if self._kind.is_uncounted((request, call.replicate)):
+            raise UnusableAnswer(
                 f"the budget of {self._name} cannot be kept: its answers have no `cost_usd`; "
                 "return it, or remove the budget",
                 failed(None, "the answer has no `cost_usd`"),

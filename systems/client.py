@@ -90,7 +90,13 @@ class WrongShape(CallFailure):
 
 
 class SystemRefused(CallsError):  # noqa: N818 - a reason that ends the run
-    """Every request would fail: a wrong key, a function or a program that does not exist."""
+    """Every request would fail: a wrong key, a function or a program that does not exist.
+
+    Attributes:
+        billed: Whether a part of the refused request may be billed.
+    """
+
+    billed = False
 
 
 class SystemClient(Protocol):

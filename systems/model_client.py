@@ -127,7 +127,7 @@ class ModelClient:
         tasks = [asyncio.create_task(self._complete(prompt, repeat)) for prompt in prompts]
         try:
             completions = await asyncio.gather(*tasks)
-        except CallFailure as failure:
+        except (CallFailure, SystemRefused) as failure:
             has_paid = any(each.done() and not each.exception() for each in tasks)
             failure.billed = failure.billed or has_paid
             raise

@@ -17,7 +17,7 @@ from records.error_messages import RecordError
 from records.prediction import Prediction
 from systems.answering import SystemCalls, answer_questions, gather_or_cancel
 from warehouse.ledger.open import open_ledger
-from warehouse.queries.answers import fetch_questions, replace_answers
+from warehouse.queries.answers import fetch_questions, mark_incomplete, replace_answers
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -93,6 +93,9 @@ def ask_systems(
         or not fingerprints[name].get(answers_stage(system.name), "").startswith(f"{stage} ")
         for (name, system), stage in zip(pairs, expected, strict=True)
     ]
+    if force:
+        # If this run is broken off, the next one uses the new answers that were stored.
+        mark_incomplete(warehouse, [(name, answers_stage(system.name)) for name, system in pairs])
     found: list[AnsweredQuestions | None] = [None] * len(pairs)
     with ExitStack() as stack:
         # One ledger for each system, so that each has a budget of its own.
@@ -110,6 +113,8 @@ def ask_systems(
         async def ask(system: SystemSettings) -> None:
             ledger = WarehouseLedger(ledgers[system.name])
             opened: Callable[[], Awaitable[object]] | None = all_opened.wait
+            # Benchmarks that share a call ask it again once.
+            forced: set[str] | None = set() if force else None
             for index, (name, each) in enumerate(pairs):
                 if each.name == system.name and stale[index]:
                     calls = SystemCalls(system, questions[name], repeats[name])
@@ -117,7 +122,7 @@ def ask_systems(
                         calls,
                         ledger,
                         fault_of,
-                        force=force,
+                        forced=forced,
                         limit=limit,
                         progress=progress,
                         before=before,

@@ -65,6 +65,19 @@ def test_an_outcome_that_ends_the_run_is_stored() -> None:
     assert ledger.kept == [Unusable.outcome]
 
 
+def test_a_usable_reply_stays_where_another_call_ends_the_run() -> None:
+    class Unusable(OutcomeEndsRun):
+        outcome = outcome(None, CallStatus.TARGET_ERROR)
+
+    ledger = FolderLedger()
+    make(ledger, outcome("yes"))
+    with pytest.raises(Unusable):
+        make(ledger, Unusable(), again=True)
+    found = ledger.find(CALL.digest)
+    assert found is not None
+    assert (found.reply, found.status) == ("yes", CallStatus.SCORED)
+
+
 @pytest.mark.parametrize(
     ("status", "left"), [(CallStatus.SCORED, "yes"), (CallStatus.JUDGE_ERROR, None)]
 )

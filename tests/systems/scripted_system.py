@@ -7,12 +7,18 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from assets.inputs.ask import fault_of
+from systems import answering
+from systems.answering import SystemCalls, answer_questions, prediction_of
 from systems.client import Answer, Request, as_answer
 from systems.settings import SystemSettings
+from tests.support.ledgers import FolderLedger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from systems.answering import AnsweredQuestions
 
 
 class ScriptedSettings(SystemSettings):
@@ -76,3 +82,40 @@ class ScriptedSystem:
 def settings(home: Path, **keys: Any) -> ScriptedSettings:
     """Return settings, by default without retries."""
     return ScriptedSettings(**{"name": "scripted", "home": home, "retries": 0, **keys})
+
+
+def questions(count: int) -> list[dict[str, Any]]:
+    """Return questions."""
+    return [{"question_id": f"q{number}"} for number in range(count)]
+
+
+class Asked:
+    """A system and a ledger in a folder."""
+
+    def __init__(self, folder: Path, system: ScriptedSystem, monkeypatch: Any) -> None:
+        self.folder = folder
+        self.system = system
+        self.ledger = FolderLedger(folder)
+        monkeypatch.setattr(answering, "make_client", lambda *_: system)
+
+    def ask(self, count: int = 8, *, limit: int | None = None, **keys: Any) -> AnsweredQuestions:
+        """Ask some questions."""
+        forced = set() if keys.pop("force", False) else None
+        calls = SystemCalls(self.settings(**keys), questions(count))
+        asked = answer_questions(calls, self.ledger, fault_of, forced=forced, limit=limit)
+        return asyncio.run(asked)
+
+    def settings(self, **keys: Any) -> SystemSettings:
+        """Return the settings."""
+        made = settings(self.folder, **keys)
+        self.system.timeout_s = made.timeout_s
+        return made
+
+    def predictions(self, found: AnsweredQuestions) -> dict[str, Any]:
+        """Return the fields of the prediction of each question."""
+        stored = {name: self.ledger.find(digest) for (name, _), digest in found.digests.items()}
+        return {
+            name: {**prediction_of(each.reply, each.error)}
+            for name, each in stored.items()
+            if each is not None
+        }

@@ -11,66 +11,20 @@ import pytest
 
 from assets.inputs.ask import fault_of
 from calls.errors import TransientFailure
-from systems import answering, asker
-from systems.answering import SystemCalls, answer_questions, prediction_of
+from systems import asker
+from systems.answering import SystemCalls, answer_questions
 from systems.client import ReturnedError, SystemRefused, WrongShape, as_answer
 from tests.support.ledgers import FolderLedger
-from tests.systems.scripted_system import ScriptedSystem, settings
+from tests.systems.scripted_system import Asked, questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from systems.answering import AnsweredQuestions
-    from systems.settings import SystemSettings
-
 
 @pytest.fixture(autouse=True)
 def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asker, "FIRST_PAUSE_S", 0.01)
-
-
-def questions(count: int) -> list[dict[str, Any]]:
-    """Return questions."""
-    return [{"question_id": f"q{number}"} for number in range(count)]
-
-
-class Asked:
-    """A system and a ledger in a folder."""
-
-    def __init__(self, folder: Path, system: ScriptedSystem, monkeypatch: Any) -> None:
-        self.folder = folder
-        self.system = system
-        self.ledger = FolderLedger(folder)
-        monkeypatch.setattr(answering, "make_client", lambda *_: system)
-
-    def ask(self, count: int = 8, *, limit: int | None = None, **keys: Any) -> AnsweredQuestions:
-        """Ask some questions."""
-        force = keys.pop("force", False)
-        calls = SystemCalls(self.settings(**keys), questions(count))
-        asked = answer_questions(calls, self.ledger, fault_of, force=force, limit=limit)
-        return asyncio.run(asked)
-
-    def settings(self, **keys: Any) -> SystemSettings:
-        """Return the settings."""
-        made = settings(self.folder, **keys)
-        self.system.timeout_s = made.timeout_s
-        return made
-
-    def predictions(self, found: AnsweredQuestions) -> dict[str, Any]:
-        """Return the fields of the prediction of each question."""
-        stored = {name: self.ledger.find(digest) for (name, _), digest in found.digests.items()}
-        return {
-            name: {**prediction_of(each.reply, each.error)}
-            for name, each in stored.items()
-            if each is not None
-        }
-
-
-@pytest.fixture
-def asking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Asked]:
-    """Return a function that makes a system and its ledger."""
-    return lambda **keys: Asked(tmp_path, ScriptedSystem(**keys), monkeypatch)
 
 
 def test_an_answer_is_asked_for_once_for_each_version(asking: Callable[..., Asked]) -> None:
@@ -251,26 +205,6 @@ def test_a_system_that_is_down_is_not_asked_every_question(asking: Callable[...,
     assert any(error.startswith("not asked: ") for error in errors)
     asked.system.reply = str
     assert asked.ask(200).tally == {"asked": 200}
-
-
-def test_a_budget_with_known_prices_is_never_exceeded(asking: Callable[..., Asked]) -> None:
-    asked = asking(
-        reply=lambda question: {"answer": question, "cost_usd": 0.3}, most=0.3, seconds=0.01
-    )
-    found = asked.ask(20, concurrency=8, budget_usd=1.0)
-    assert found.tally == {"asked": 3, "over_budget": 17}
-    assert len(found.digests) == 3
-    assert asked.ledger.spent_usd() == pytest.approx(0.9)
-
-
-def test_a_budget_without_prices_rests_on_the_highest_cost(asking: Callable[..., Asked]) -> None:
-    asked = asking(reply=lambda question: {"answer": question, "cost_usd": 0.3}, seconds=0.01)
-    assert asked.ask(20, concurrency=8, budget_usd=1.0).tally == {"asked": 3, "over_budget": 17}
-
-
-def test_a_budget_that_nothing_counts_against_is_refused(asking: Callable[..., Asked]) -> None:
-    with pytest.raises(SystemRefused, match="its answers have no `cost_usd`"):
-        asking().ask(budget_usd=1.0)
 
 
 def test_requests_per_minute_are_kept(asking: Callable[..., Asked]) -> None:

@@ -277,13 +277,16 @@ def test_a_task_without_log_probabilities_says_so() -> None:
     assert isinstance(failure, WrongShape)
 
 
-def test_one_failed_request_of_a_task_fails_the_question() -> None:
+@pytest.mark.parametrize(("status", "kind"), [(500, TransientFailure), (402, SystemRefused)])
+def test_one_failed_request_of_a_task_fails_the_question(
+    status: int, kind: type[TransientFailure | SystemRefused]
+) -> None:
     def script(request: dict[str, Any]) -> Reply:
         is_first = request["messages"][0]["content"].startswith("first")
-        return lettered(request) if is_first else Reply(status=500, content="oops", delay=0.3)
+        return lettered(request) if is_first else Reply(status=status, content="oops", delay=0.3)
 
     failure, _ = ask(script, task=Letters())
-    assert isinstance(failure, TransientFailure)
+    assert isinstance(failure, kind)
     assert failure.billed  # the other request
 
 

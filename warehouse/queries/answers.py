@@ -91,6 +91,21 @@ def replace_answers(
     warehouse.write(write)
 
 
+def mark_incomplete(warehouse: Warehouse, stages: Sequence[tuple[str, str]]) -> None:
+    """Record that answers are incomplete, so that the next run looks at all of them.
+
+    Args:
+        warehouse: The warehouse.
+        stages: The benchmark and the stage of each system's answers.
+    """
+
+    def write(transaction: Transaction) -> None:
+        for benchmark, stage in stages:
+            transaction.record_fingerprint(benchmark, stage, INCOMPLETE)
+
+    warehouse.write(write)
+
+
 def remove_other_answers(warehouse: Warehouse, benchmark: str, systems: Sequence[str]) -> None:
     """Remove the answers of systems that a benchmark no longer asks; their calls stay."""
     values = {"benchmark": benchmark, "systems": list(systems)}

@@ -331,10 +331,15 @@ def test_texts_can_be_stored() -> None:
 
 def test_a_cancelled_request_ends_the_connection() -> None:
     async def run() -> None:
-        async with Service([Reply(body=b"x", delay=60)]) as service:
+        arrived = asyncio.Event()
+
+        def slow(_: Received) -> Reply:
+            arrived.set()
+            return Reply(body=b"x", delay=60)
+
+        async with Service(slow) as service:
             asking = asyncio.create_task(ask_once(service.url))
-            while not service.received:
-                await asyncio.sleep(0.01)
+            await arrived.wait()
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asking

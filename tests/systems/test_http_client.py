@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -28,6 +28,9 @@ from tests.systems.service import (
     said,
     system,
 )
+
+if TYPE_CHECKING:
+    from tests.support.scripted_request import Received
 
 HELLO = Reply(body=b"the Seine", headers=TEXT)
 

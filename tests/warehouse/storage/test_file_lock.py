@@ -67,8 +67,8 @@ def test_says_for_whom_it_waits_at_growing_intervals(
                 process.kill()
             return True
 
-        caplog.handler.addFilter(end_holder)
-        with FileLock(path, math.inf).exclusive():
+        # The handler serves all tests, so that a filter must not stay.
+        with caplog.filtering(end_holder), FileLock(path, math.inf).exclusive():
             pass
     said = [record.getMessage() for record in caplog.records]
     assert all(f"is being written by process {process.pid} (-c" in each for each in said)

@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from calls.budget import OVER_BUDGET
-from calls.call import CallStatus, Holder
+from calls.call import Holder
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -87,17 +87,18 @@ class ClaimedCalls:
         number: int,
         send: Callable[[], Awaitable[Outcome]],
     ) -> Outcome:
+        # With -1 the stored reply stays, and the cost of the outcome is added to its.
+        without_reply = -1 if _is_usable(known) else number
         try:
             outcome = await send()
-            keeps = outcome.reply is None and _is_usable(known)
-            if keeps and not outcome.attempts:
+            if outcome.reply is not None:
+                await self._ledger.store(outcome, number)
+            elif _is_usable(known) and not outcome.attempts:
                 self._ledger.release(digest)
             else:
-                # With -1 the stored reply stays, and the cost of this outcome is added to its.
-                await self._ledger.store(outcome, -1 if keeps else number)
+                await self._ledger.store(outcome, without_reply)
         except OutcomeEndsRun as end:
-            # What is usable stays; the ledger adds the cost to it.
-            await self._ledger.store(end.outcome, -1 if _is_usable(known) else number)
+            await self._ledger.store(end.outcome, without_reply)
             raise
         except BaseException:
             self._ledger.release(digest)
@@ -118,4 +119,4 @@ class ClaimedCalls:
 
 def _is_usable(known: StoredReply | None) -> bool:
     """Return whether a stored outcome is better than none: a reply that does not count as lost."""
-    return known is not None and known.reply is not None and known.status != CallStatus.JUDGE_ERROR
+    return known is not None and known.reply is not None and not known.is_lost

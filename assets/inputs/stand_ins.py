@@ -23,7 +23,7 @@ PASSAGES: Final = 5
 def make_stand_ins(
     warehouse: Warehouse, system: str, missing: Sequence[tuple[Mapping[str, Any], int]]
 ) -> list[Mapping[str, Any]]:
-    """Return a prediction, by the names of fields, in the place of each answer to come.
+    """Return one prediction, as a mapping of field names, for each answer that is still missing.
 
     It is one of the system's earlier answers, or else the expected answer with `PASSAGES` passages,
     so that every evaluator finds what it reads. The id of the question and the repeat make it

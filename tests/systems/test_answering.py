@@ -44,11 +44,11 @@ def test_an_answer_is_asked_for_once_for_each_version(asking: Callable[..., Aske
 def test_force_asks_again_and_the_new_answer_counts(asking: Callable[..., Asked]) -> None:
     asked = asking()
     asked.ask()
-    asked.system.reply = lambda question: f"anew {question}"
+    asked.system.reply = lambda question: f"new answer to {question}"
     found = asked.ask(force=True)
     assert found.tally == {"asked": 8}
-    assert asked.predictions(found)["q3"]["answer"] == "anew q3"
-    assert asked.predictions(asked.ask())["q3"]["answer"] == "anew q3"
+    assert asked.predictions(found)["q3"]["answer"] == "new answer to q3"
+    assert asked.predictions(asked.ask())["q3"]["answer"] == "new answer to q3"
     assert set(asked.system.asked.values()) == {2}
 
 

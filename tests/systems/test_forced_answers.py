@@ -79,21 +79,25 @@ def test_new_answers_of_a_run_that_was_broken_off_are_used(asked: Asked) -> None
     def reply(question: str) -> str:
         if question == "q1":
             raise SystemRefused("no credit")
-        return f"anew {question}"
+        return f"new answer to {question}"
 
     asked.system.reply = reply
     with pytest.raises(SystemRefused):
         asked.ask("rooms", force=True)
     (found,) = asked.ask("rooms")
     assert (found.asked, found.held, asked.system.asked.total()) == (0, 3, 0)
-    assert asked.predictions("rooms") == ["anew q0", "about q1", "about q2"]
+    assert asked.predictions("rooms") == ["new answer to q0", "about q1", "about q2"]
 
 
 def test_a_call_that_two_benchmarks_share_is_asked_again_once(asked: Asked) -> None:
     asked.ask(*BENCHMARKS)
-    asked.system.reply = lambda question: f"anew {question}"
+    asked.system.reply = lambda question: f"new answer to {question}"
     halls, rooms = asked.ask(*BENCHMARKS, force=True)
     assert asked.system.asked == {"q0": 1, "q1": 1, "q2": 1}
     assert (halls.asked, rooms.asked, rooms.held) == (3, 0, 3)
     for name in BENCHMARKS:
-        assert asked.predictions(name) == ["anew q0", "anew q1", "anew q2"]
+        assert asked.predictions(name) == [
+            "new answer to q0",
+            "new answer to q1",
+            "new answer to q2",
+        ]

@@ -39,7 +39,7 @@ class SystemAnswers:
         system: The system.
         calls: The digest of the call whose reply is the answer to each question and repeat.
         prediction_of: Converts a stored reply and error to the fields of a prediction.
-        stand_ins: Predictions in the place of answers that are not there yet.
+        stand_ins: Predictions for answers that the system has not given yet.
         known_digest: The digest of the answers; null: that of their texts.
     """
 

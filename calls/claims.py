@@ -20,14 +20,18 @@ _POLL_S: Final = 0.5
 """The seconds after which a call that another process makes is looked up again."""
 
 
-class OutcomeEndsRun(Exception):  # noqa: N818 - errors of callers are one as well
-    """A call ends the run, and has an outcome to store, since it may be billed.
+class EndsBilled(BaseException):
+    """A call ends the run or is cancelled, and has an outcome to store, since it may be billed.
 
     Attributes:
         outcome: The outcome: a failure, so that the next run makes the call again.
+        error: The error or cancellation to raise once the outcome is stored.
     """
 
-    outcome: Outcome
+    def __init__(self, outcome: Outcome, error: BaseException) -> None:
+        super().__init__(outcome, error)
+        self.outcome = outcome
+        self.error = error
 
 
 class ClaimedCalls:
@@ -59,8 +63,8 @@ class ClaimedCalls:
             digest: The call.
             known: The stored outcome that the call is to replace. A usable one stays if the call
                 gets no reply.
-            send: Makes the call, within its limits. If it raises, nothing is stored, but for
-                `OutcomeEndsRun`.
+            send: Makes the call, within its limits. If it raises, nothing is stored, but for the
+                outcome of `EndsBilled`, whose error is raised.
 
         Returns:
             The outcome of the call, or that which another process has stored meanwhile.
@@ -97,9 +101,9 @@ class ClaimedCalls:
                 self._ledger.release(digest)
             else:
                 await self._ledger.store(outcome, without_reply)
-        except OutcomeEndsRun as end:
+        except EndsBilled as end:
             await self._ledger.store(end.outcome, without_reply)
-            raise
+            raise end.error from None
         except BaseException:
             self._ledger.release(digest)
             raise

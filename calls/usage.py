@@ -42,6 +42,7 @@ class CallUsage:
         tokens_out: The output tokens of all answers.
         cost_usd: The cost of all answers in US dollars.
         last_s: The seconds of the last request.
+        answers: The answers that may be billed.
     """
 
     attempts: int = 0
@@ -49,13 +50,13 @@ class CallUsage:
     tokens_out: int | None = None
     cost_usd: float | None = None
     last_s: float = 0.0
-    _answers: int = 0
+    answers: int = 0
     _started: float = field(default_factory=time.monotonic)
 
     def add(self, bill: Bill) -> None:
         """Add what an answer has cost."""
-        is_first = self._answers == 0
-        self._answers += 1
+        is_first = self.answers == 0
+        self.answers += 1
         self.tokens_in = bill.tokens_in if is_first else _sum(self.tokens_in, bill.tokens_in)
         self.tokens_out = bill.tokens_out if is_first else _sum(self.tokens_out, bill.tokens_out)
         self.cost_usd = bill.usd if is_first else _sum(self.cost_usd, bill.usd)

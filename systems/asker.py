@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from calls.budget import Claim, Granted, OverBudget
 from calls.call import CallStatus, Outcome
-from calls.claims import OutcomeEndsRun
+from calls.claims import EndsBilled
 from calls.errors import CallFailure, TransientFailure
 from calls.rate_limit import CallLimits
 from calls.sender import CallKind, Sender
@@ -32,14 +32,6 @@ PATIENCE_S: Final = 300.0
 
 _UNKNOWN_USD: Final = 1e-6
 """What a call sets aside before any cost is known: a budget that is spent must not allow it."""
-
-
-class UnusableAnswer(SystemRefused, OutcomeEndsRun):
-    """An answer of a system ends the run."""
-
-    def __init__(self, fault: str, outcome: Outcome) -> None:
-        super().__init__(fault)
-        self.outcome = outcome
 
 
 class SystemKind(CallKind["tuple[Request, int]", Answer]):
@@ -158,7 +150,7 @@ class SystemAsker:
         Raises:
             OverBudget: The budget does not allow the call.
             SystemRefused: No call can succeed.
-            UnusableAnswer: The answer ends the run; it has a judgment, since it may be billed.
+            EndsBilled: The answer ends the run.
         """
         usage = CallUsage()
 
@@ -175,14 +167,14 @@ class SystemAsker:
             reason = str(failure)[:MAX_REASON]
             if first and isinstance(failure, WrongShape):
                 fault = f"the first answer of {self._name}: {failure}"
-                raise UnusableAnswer(fault, failed(None, reason)) from None
+                raise EndsBilled(failed(None, reason), SystemRefused(fault)) from None
             return failed(json.dumps({"error": reason}), reason)
         if self._kind.is_uncounted((request, call.replicate)):
-            raise UnusableAnswer(
+            refusal = SystemRefused(
                 f"the budget of {self._name} cannot be kept: its answers have no `cost_usd`; "
-                "return it, or remove the budget",
-                failed(None, "the answer has no `cost_usd`"),
+                "return it, or remove the budget"
             )
+            raise EndsBilled(failed(None, "the answer has no `cost_usd`"), refusal)
         took_s = usage.last_s if answer.seconds is None else answer.seconds
         latency_s = answer.fields.get("latency_s", took_s)
         reply = _reply_of(answer, took_s)

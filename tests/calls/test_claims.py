@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from calls.call import Call, CallStatus, Outcome
-from calls.claims import ClaimedCalls, OutcomeEndsRun
+from calls.claims import ClaimedCalls, EndsBilled
 from tests.support.ledgers import FolderLedger
 from warehouse.store import Warehouse
 
@@ -28,13 +28,13 @@ def outcome(reply: str | None, status: CallStatus = CallStatus.SCORED) -> Outcom
 
 
 def make(
-    ledger: FolderLedger, result: Outcome | Exception, *, again: bool = False
+    ledger: FolderLedger, result: Outcome | BaseException, *, again: bool = False
 ) -> Outcome | StoredReply:
     """Make the call; with `again`, to replace what is stored."""
     known = ledger.find(CALL.digest) if again else None
 
     async def send() -> Outcome:
-        if isinstance(result, Exception):
+        if isinstance(result, BaseException):
             raise result
         return result
 
@@ -56,23 +56,17 @@ def test_a_call_that_raises_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_an_outcome_that_ends_the_run_is_stored() -> None:
-    class Unusable(OutcomeEndsRun):
-        outcome = outcome(None, CallStatus.TARGET_ERROR)
-
-    ledger = FolderLedger()
-    with pytest.raises(Unusable):
-        make(ledger, Unusable())
-    assert ledger.kept == [Unusable.outcome]
+    failed, ledger = outcome(None, CallStatus.TARGET_ERROR), FolderLedger()
+    with pytest.raises(ConnectionError):
+        make(ledger, EndsBilled(failed, ConnectionError()))
+    assert ledger.kept == [failed]
 
 
 def test_a_usable_reply_stays_where_another_call_ends_the_run() -> None:
-    class Unusable(OutcomeEndsRun):
-        outcome = outcome(None, CallStatus.TARGET_ERROR)
-
-    ledger = FolderLedger()
+    failed, ledger = outcome(None, CallStatus.TARGET_ERROR), FolderLedger()
     make(ledger, outcome("yes"))
-    with pytest.raises(Unusable):
-        make(ledger, Unusable(), again=True)
+    with pytest.raises(ConnectionError):
+        make(ledger, EndsBilled(failed, ConnectionError()), again=True)
     found = ledger.find(CALL.digest)
     assert found is not None
     assert (found.reply, found.status) == ("yes", CallStatus.SCORED)

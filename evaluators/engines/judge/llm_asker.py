@@ -6,13 +6,19 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from calls.call import CallStatus
+from calls.claims import EndsBilled
 from calls.errors import BadAnswer, CallFailure, ContentFiltered, TransientFailure, WrongAddress
 from calls.prices import count_tokens
 from calls.rate_limit import CallLimits
 from calls.sender import Sender
 from calls.usage import CallUsage
 from evaluators.engines.judge.capabilities import Capabilities
-from evaluators.engines.judge.errors import BadJudgeSettings, JudgeRefused, JudgeUnreachable
+from evaluators.engines.judge.errors import (
+    BadJudgeSettings,
+    JudgeFailure,
+    JudgeRefused,
+    JudgeUnreachable,
+)
 from evaluators.engines.judge.judge_kind import JudgeKind, JudgeRequest
 from evaluators.engines.judge.judgment import EMPTY, FILTERED, REFUSAL, TRUNCATED
 from evaluators.engines.judge.parse import InvalidReply
@@ -109,15 +115,27 @@ class LlmAsker:
         origin: Origin,  # noqa: ARG002 - part of the protocol
         parser: Parser,
     ) -> Outcome:
-        """Call until there is a judgment; raise `JudgeFailure` if no call can succeed."""
-        if not self._kind.is_callable:
-            async with self._first:
-                if not self._kind.is_callable:
-                    return await self._ask(call, parser)
-        return await self._ask(call, parser)
+        """Call until there is a judgment.
 
-    async def _ask(self, call: Call, parser: Parser) -> Outcome:
+        Raises:
+            JudgeFailure: No call can succeed.
+            EndsBilled: So it is, or it was cancelled, after an answer that was no judgment yet.
+        """
         usage = CallUsage()
+        try:
+            if not self._kind.is_callable:
+                async with self._first:
+                    if not self._kind.is_callable:
+                        return await self._ask(call, parser, usage)
+            return await self._ask(call, parser, usage)
+        except (JudgeFailure, asyncio.CancelledError) as end:
+            if not usage.answers:
+                raise
+            reason = str(end) or "broken off: the run has ended"
+            outcome = usage.outcome(call, CallStatus.JUDGE_ERROR, error=reason)
+            raise EndsBilled(outcome, end) from None
+
+    async def _ask(self, call: Call, parser: Parser, usage: CallUsage) -> Outcome:
         try:
             status, reply, error = await self._call_until_valid(call, parser, usage)
         except ContentFiltered as failure:

@@ -18,8 +18,15 @@ from warehouse.formats.readers.conversations import (
     question_text,
     retrieved_items,
 )
-from warehouse.formats.readers.exports import reported_of, require_kind, tags_of
+from warehouse.formats.readers.exports import (
+    first_character,
+    reported_of,
+    require_kind,
+    tags_of,
+    wrong_kind,
+)
 from warehouse.formats.readers.files import kind
+from warehouse.formats.readers.nested_json import NestedJson
 from warehouse.formats.readers.rows import Row, rows
 from warehouse.formats.readers.tabular import Shape, literal
 
@@ -84,6 +91,9 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
 
 
 def _rows(path: Path) -> Iterator[Row | Reject]:
+    if kind(path) == ".json" and first_character(path) == "{":
+        file = NestedJson(path)
+        raise wrong_kind(path, file.line(file.root.begin), EXPECTED, file.root.value)
     given = rows(path, key="example_id", shape=SHAPE, may_have_index=True)
     return require_kind(
         given, path, EXPECTED, {"example_id"}, {"repetition_number", "reference_output"}

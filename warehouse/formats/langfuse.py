@@ -318,7 +318,8 @@ def _scores(fields: dict[str, Any]) -> list[dict[str, Any]]:
     given = parsed(fields.get("scores"))
     if isinstance(given, dict):
         return [{"name": name, "value": value} for name, value in given.items()]
-    listed = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+    objects = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+    listed = [each for each in objects if isinstance(each.get("name"), str)]
     columns = {name: parsed(value) for name, value in fields.items() if name not in COLUMNS}
     return listed + [
         {"name": name, "value": value}

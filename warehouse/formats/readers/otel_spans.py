@@ -213,19 +213,18 @@ def annotations_of(fields: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
     for column, value in fields.items():
         match = ANNOTATION.fullmatch(column)
         if match is not None and value is not None:
-            yield match[1] or match[2], match[3], value
+            yield str(match[1] or match[2]), match[3], value
     joined = {part: fields.get(f"result.{part}") for part in ANNOTATED}
-    given = [{"name": fields.get("annotation_name"), "result": joined}]
-    for name in ("annotations", "evaluations"):
-        listed = parsed(fields.get(name))
+    given: list[Any] = [{"name": fields.get("annotation_name"), "result": joined}]
+    for column in ("annotations", "evaluations"):
+        listed = parsed(fields.get(column))
         given += listed if isinstance(listed, list) else []
     for each in given:
-        name = each.get("name") if isinstance(each, dict) else None
-        if isinstance(name, str):
+        if isinstance(each, dict) and isinstance(each.get("name"), str):
             result = each["result"] if isinstance(each.get("result"), dict) else each
             for part in ANNOTATED:
                 if result.get(part) is not None:
-                    yield name, part, result[part]
+                    yield each["name"], part, result[part]
 
 
 def latency_of(fields: Mapping[str, Any], notes: list[str]) -> float | None:

@@ -137,7 +137,7 @@ def send_spans(folder: Path) -> None:
                 metadata={
                     "question_id": "lions-1",
                     "system": "south",
-                    "expected_answer": "A pride.",
+                    "expected_answer": ["A pride.", "A pride!"],
                 }
             ),
         ):

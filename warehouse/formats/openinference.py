@@ -81,7 +81,10 @@ SYSTEMS: Final = ("service.name", "openinference.project.name")
 PARTS: Final = frozenset({"RETRIEVER", "EMBEDDING", "RERANKER", "EVALUATOR", "GUARDRAIL"})
 """The kinds of spans that answer no question."""
 
-LITERALS: Final = (f"{PREFIX}{DOCUMENTS}", f"{PREFIX}{METADATA}", f"{PREFIX}tag.tags")
+LITERALS: Final = (
+    *(f"{PREFIX}{each}" for each in (DOCUMENTS, METADATA, "tag.tags")),
+    *("attributes", "context"),
+)
 """The columns of a CSV file whose cells are lists and objects, as JSON or as Python prints them."""
 
 SHAPE: Final = Shape(
@@ -183,19 +186,27 @@ def _spans(path: Path) -> Iterator[Row | Reject]:
             yield row
             continue
         fields = row.fields
+        parts = LITERALS if kind(path) == ".csv" else ()
         try:
-            if isinstance(fields.get("context"), dict):
-                ids = {f"context.{name}": value for name, value in fields["context"].items()}
-                yield Row({**fields, **ids}, row.line, row.text)
-            elif any(each in fields for each in EXPORTS):
-                yield from list(otlp_spans(row))
-            elif kind(path) == ".csv":
-                cells = {name: literal(fields[name], name) for name in LITERALS if name in fields}
-                yield Row({**fields, **cells}, row.line, row.text)
-            else:
-                yield row
+            cells = {name: literal(fields[name], name) for name in parts if name in fields}
+            yield from list(_spans_of(Row({**fields, **cells}, row.line, row.text)))
         except RecordError as error:
             yield Reject(row.line, str(error), row.text)
+
+
+def _spans_of(row: Row) -> Iterator[Row]:
+    """Yield the spans of a row: one, an export in OTLP, or a page of Phoenix's interface."""
+    fields, page = row.fields, row.fields.get("data")
+    if any(each in fields for each in EXPORTS):
+        yield from otlp_spans(row)
+    elif isinstance(fields.get("context"), dict):
+        ids = {f"context.{name}": value for name, value in fields["context"].items()}
+        yield Row({**fields, **ids}, row.line, row.text)
+    elif isinstance(page, list) and page and all(isinstance(each, dict) for each in page):
+        for each in page:
+            yield from _spans_of(Row(each, row.line, row.text))
+    else:
+        yield row
 
 
 def _rows(path: Path) -> Iterator[Row | Reject]:

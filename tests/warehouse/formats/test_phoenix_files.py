@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -209,6 +210,23 @@ def test_otlp_under_the_names_of_protobuf(tmp_path: Path) -> None:
     assert {(each.system, each.question_id) for each in predictions} == ANSWERED.keys()
 
 
+def test_pages_and_frames_of_the_list_of_spans(tmp_path: Path) -> None:
+    """One page per line, and what pandas makes of `get_spans()`."""
+    listed = json.loads((FILES / "get_spans.json").read_text())
+    pages = tmp_path / "pages.jsonl"
+    pages.write_text(
+        "".join(json.dumps({"data": [each], "next_cursor": "x"}) + "\n" for each in listed)
+    )
+    frame = tmp_path / "frame.csv"
+    with frame.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["", *listed[0]])
+        writer.writerows([[n, *each.values()] for n, each in enumerate(listed)])
+    for path in (pages, frame):
+        _, predictions = read(path)
+        assert {(each.system, each.question_id) for each in predictions} == ANSWERED.keys()
+
+
 def test_two_traces_with_one_question_say_what_to_do(tmp_path: Path) -> None:
     rows = [
         span(f"s{n}") | {"context.trace_id": f"t{n}", "attributes.metadata": {"question_id": "q"}}
@@ -239,6 +257,17 @@ def test_two_traces_with_one_question_say_what_to_do(tmp_path: Path) -> None:
             "s.csv",
             "context.trace_id,context.span_id,attributes.metadata\nt,s,{'a': b}\n",
             "attributes.metadata: expected a list as JSON or Python write it, found the text",
+        ),
+        (
+            "s.csv",
+            (
+                "context.trace_id,context.span_id,attributes.retrieval.documents\n"
+                "t,s,\"[{'document.id': '1'}\n {'document.id': '2'}]\"\n"
+            ),
+            (
+                "attributes.retrieval.documents: expected commas between the elements of the list; "
+                "NumPy writes none"
+            ),
         ),
         (
             "s.csv",

@@ -24,7 +24,7 @@ from warehouse.formats.readers.limits import LONGEST_ROW, MAX_LINES, too_long, t
 from warehouse.formats.readers.strict_json import NotJsonError, decode, first_repeated, is_list
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from records.record import Record
@@ -253,18 +253,26 @@ def literal(cell: str, name: str) -> Any:
         tokens = list(islice(tokenize.generate_tokens(io.StringIO(cell).readline), MAX_TOKENS))
         if len(tokens) == MAX_TOKENS:
             raise RecordError([f"{name}: expected at most {MAX_TOKENS // 2:,} texts in the list"])
+        # NumPy prints lists without commas, which Python would read as one long text.
+        if _lacks_commas(tokens):
+            said = "expected commas between the elements of the list; NumPy writes none"
+            raise RecordError([f"{name}: {said}"])
         value = ast.literal_eval(cell)
     except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
         raise wrong from None
-    # NumPy prints lists without commas, which Python would read as one long text.
-    kinds = [token.type for token in tokens if token.type not in {tokenize.NL, tokenize.NEWLINE}]
-    if (tokenize.STRING, tokenize.STRING) in pairwise(kinds):
-        raise RecordError(
-            [f"{name}: expected commas between the texts of the list; NumPy writes none"]
-        )
     if not isinstance(value, list | dict):
         raise wrong
     return value
+
+
+def _lacks_commas(tokens: Sequence[tokenize.TokenInfo]) -> bool:
+    """Return whether a text follows a text, or an object an object."""
+    given = [each for each in tokens if each.type not in {tokenize.NL, tokenize.NEWLINE}]
+    return any(
+        (first.type, second.type) == (tokenize.STRING, tokenize.STRING)
+        or (first.string, second.string) == ("}", "{")
+        for first, second in pairwise(given)
+    )
 
 
 @contextmanager

@@ -57,6 +57,13 @@ class Source:
         return cls(Path(str(file)), system, query=file)
 
 
+SEVERAL_ANSWERS: Final = "several answers are numbered from 0 by the field 'repeat'"
+SEVERAL_TRACES: Final = (
+    "if they are different questions, give each trace a 'question_id' of its own in its metadata; "
+    "if the question was asked several times, number the traces from 0 by 'repeat' in the metadata"
+)
+"""What to do about a second answer of a system to a question."""
+
 R = TypeVar("R", bound=Record)
 
 
@@ -142,6 +149,7 @@ class Format:
             match it by the text of the question, and reject it if that fails.
         missing_predictions: How to treat a missing prediction: as a failed answer, or as an answer
             that retrieved nothing.
+        several_answers: What a user can do about a second answer of a system to a question.
         is_canonical: Whether the files have the field names of the records.
         has_columns: Whether columns can be named after fields by configuration.
         is_streamed: Whether the readers yield the first records before they have read the file.
@@ -158,6 +166,7 @@ class Format:
     version: int = 1
     unknown_questions: Literal["reject", "note", "match by text"] = "reject"
     missing_predictions: Literal["failed", "nothing retrieved"] = "failed"
+    several_answers: str = SEVERAL_ANSWERS
     is_canonical: bool = False
     has_columns: bool = False
     is_streamed: bool = True

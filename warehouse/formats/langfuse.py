@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -10,7 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 from records.error_messages import RecordError, found
 from records.record import integer
 from warehouse.errors import InputError, Problem
-from warehouse.formats.format import Format, Read, Reject, Source
+from warehouse.formats.format import SEVERAL_TRACES, Format, Read, Reject, Source
+from warehouse.formats.langfuse_rows import (
+    decode_rows,
+    is_score_column,
+    langfuse_rows,
+    observations_of,
+)
 from warehouse.formats.readers import field_mapping
 from warehouse.formats.readers.conversations import (
     answer_text,
@@ -20,22 +25,18 @@ from warehouse.formats.readers.conversations import (
     retrieved_items,
 )
 from warehouse.formats.readers.exports import (
-    element_row,
-    first_character,
     id_of_text,
+    repeat_of,
+    reported_of,
     require_kind,
     text_length,
 )
-from warehouse.formats.readers.files import kind
 from warehouse.formats.readers.limits import LONGEST_FILE, MIB
-from warehouse.formats.readers.nested_json import NestedJson
 from warehouse.formats.readers.otel_spans import START, latency_of, likely_latency, time_of
-from warehouse.formats.readers.rows import Row, rows
-from warehouse.formats.readers.tabular import Shape
+from warehouse.formats.readers.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from records.prediction import Prediction
     from records.question import Question
@@ -73,12 +74,14 @@ READ: Final = frozenset(
 )
 """The fields of a trace that are not kept."""
 
+COLUMNS: Final = frozenset({"input", "output", "metadata", "observations", "scores", "tags"})
+"""The columns that are never those of a score."""
+
 PARTS: Final = frozenset({"RETRIEVER", "EMBEDDING", "EVALUATOR", "GUARDRAIL", "EVENT"})
 """The types of observations that answer no question."""
 
 IDS: Final = ("id", "doc_id", "document_id", "chunk_id")
 TEXTS: Final = ("content", "text", "page_content", "pageContent", "passage", "document")
-CAPITAL: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
 EXPECTED: Final = (
     "Langfuse's traces with 'id', 'input' and 'output', or observations with 'traceId'"
 )
@@ -92,6 +95,10 @@ class Trace:
     row: Row | None = None
     observations: list[Row] = field(default_factory=list)
 
+    def rows(self) -> list[Row]:
+        """Return the row of the trace, if there is one, and those of its observations."""
+        return [*([] if self.row is None else [self.row]), *self.observations]
+
     def fields(self) -> dict[str, Any]:
         """Return the fields of the trace, or those of the observation that answers."""
         return (self.row or self.answering()).fields
@@ -102,7 +109,7 @@ class Trace:
         asked = [
             row
             for row in ordered
-            if _type(row) not in PARTS and question_text(row.fields.get("input"))
+            if _type(row) not in PARTS and question_text(row.fields.get("input"), is_decoded=True)
         ]
         return asked[0] if asked else ordered[0]
 
@@ -146,8 +153,10 @@ def _read(source: Source, translate: Any) -> Iterator[Any]:
     """Yield rejected rows and the record of each trace."""
     traces: dict[str, Trace] = {}
     length = 0
-    groups = ({"id", "trace_id"}, {"input", "output", "observations", "type"})
-    for row in require_kind(_rows(source.path), source.path, EXPECTED, *groups):
+    given, is_raw = langfuse_rows(source.path)
+    # Runs of an experiment of Phoenix have inputs and traces, too, but no id of their own.
+    groups = ({"id"}, {"input", "output", "observations", "type"})
+    for row in require_kind(given, source.path, EXPECTED, *groups):
         if isinstance(row, Reject):
             yield row
             continue
@@ -157,7 +166,7 @@ def _read(source: Source, translate: Any) -> Iterator[Any]:
             yield Reject(row.line, f"id: expected the id of a trace, found {found(name)}", row.text)
             continue
         try:
-            for each in [row] if is_observation else _observations(row):
+            for each in [row] if is_observation else observations_of(row):
                 time_of(each.fields, *START)
         except RecordError as error:
             yield Reject(row.line, str(error), row.text)
@@ -167,53 +176,17 @@ def _read(source: Source, translate: Any) -> Iterator[Any]:
             trace.observations.append(row)
         elif trace.row is None:
             trace.row = row
-            trace.observations += _observations(row)
+            trace.observations += observations_of(row)
         else:
             yield Reject(row.line, f"id: expected each trace once, found {name!r} again", row.text)
         length += text_length(row.fields)
         if length > LONGEST_FILE:
             said = f"the traces hold more than {LONGEST_FILE // MIB} MiB of texts, split the file"
             raise InputError([Problem(source.path, row.line, said)])
+    decode_rows([row for trace in traces.values() for row in trace.rows()], is_raw=is_raw)
     for trace in traces.values():
         row = trace.row or trace.answering()
         yield from translate([Row({"trace": trace}, row.line, row.text)])
-
-
-def _rows(path: Path) -> Iterator[Row | Reject]:
-    is_object = kind(path) == ".json" and first_character(path) == "{"
-    given = _nested(path) if is_object else rows(path, key="id", shape=Shape())
-    for row in given:
-        yield row if isinstance(row, Reject) else _renamed(row)
-
-
-def _nested(path: Path) -> Iterator[Row | Reject]:
-    """Yield the traces of a page of the API, or a trace that was downloaded by itself."""
-    file = NestedJson(path)
-    listed = file.member(file.root, "data")
-    trace = file.member(file.root, "trace")
-    if listed is not None and isinstance(listed.value, list):
-        for element in file.elements(listed):
-            yield element_row(file, element, "data")
-    elif trace is not None and isinstance(trace.value, dict):
-        row = element_row(file, trace, "trace")
-        with_all = {**file.root.value, **trace.value}
-        with_all.pop("trace")
-        yield row if isinstance(row, Reject) else Row(with_all, row.line, row.text)
-    else:
-        yield Row(file.root.value, file.line(file.root.begin), file.shown(file.root))
-
-
-def _renamed(row: Row) -> Row:
-    """Return a row with names such as `trace_id`: the API writes `traceId`."""
-    fields = {CAPITAL.sub(r"_\1", name).lower(): value for name, value in row.fields.items()}
-    return Row(fields, row.line, row.text)
-
-
-def _observations(row: Row) -> list[Row]:
-    """Return the observations in a trace; lists of traces have only their ids."""
-    given = parsed(row.fields.get("observations"))
-    objects = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
-    return [_renamed(Row(each, row.line, row.text)) for each in objects]
 
 
 def _type(row: Row) -> str:
@@ -241,7 +214,7 @@ def _side(trace: Trace, name: str) -> Any:
 
 
 def _asked(trace: Trace) -> tuple[object, str]:
-    text = question_text(_side(trace, "input"))
+    text = question_text(_side(trace, "input"), is_decoded=True)
     if text is None:
         raise RecordError(["input: missing"])
     name = _metadata(trace.fields()).get("question_id")
@@ -266,7 +239,7 @@ def _prediction(row: Row, _: int, *, notes: list[str], has_system: bool) -> dict
         given = (metadata.get("system"), *(fields.get(each) for each in SYSTEMS))
         record["system"] = next((each for each in given if each not in (None, "")), None)
     record["retrieved"] = retrieved_items([_documents(each) for each in trace.retrievers()])
-    record["answer"] = answer_text(_side(trace, "output"))
+    record["answer"] = answer_text(_side(trace, "output"), is_decoded=True)
     fault = _fault(trace)
     if fault is None and record["answer"] is None and not record["retrieved"]:
         fault = "there is no output"
@@ -274,10 +247,13 @@ def _prediction(row: Row, _: int, *, notes: list[str], has_system: bool) -> dict
     record["latency_s"] = likely_latency(_latency(trace, notes), notes)
     record["cost_usd"] = _cost(trace)
     record["trace_id"] = trace.name
+    record["repeat"] = repeat_of(metadata)
+    scores = _scores(fields)
+    record["reported"] = _reported(scores)
     names = KEPT if trace.row is None else fields.keys() - READ
     kept = {each: fields.get(each) for each in names}
     kept["metadata"] = metadata or None
-    kept |= {"name": fields.get("trace_name") or fields.get("name"), "scores": _scores(fields)}
+    kept |= {"name": fields.get("trace_name") or fields.get("name"), "scores": _by_name(scores)}
     kept["tags"] = parsed(fields.get("tags"))
     return {
         **record,
@@ -334,18 +310,53 @@ def _number(fields: dict[str, Any], name: str) -> float | None:
     return float(given) if given >= 0 else None
 
 
-def _scores(fields: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the scores that Langfuse has for a trace, by name."""
+def _scores(fields: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the scores of a trace and its observations as objects with `name` and `value`.
+
+    The API lists objects, or only their ids; exported tables have a column for each name.
+    """
     given = parsed(fields.get("scores"))
     if isinstance(given, dict):
-        return given
+        return [{"name": name, "value": value} for name, value in given.items()]
     objects = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
-    return {str(each.get("name")): each.get("value") for each in objects} or None
+    listed = [each for each in objects if isinstance(each.get("name"), str)]
+    columns = {name: parsed(value) for name, value in fields.items() if name not in COLUMNS}
+    return listed + [
+        {"name": name, "value": value}
+        for name, values in columns.items()
+        if is_score_column(values)
+        for value in values
+    ]
+
+
+def _reported(scores: list[dict[str, Any]]) -> dict[str, bool | float] | None:
+    """Return the scores that are numbers, true or false: those of the trace, then of its parts."""
+    own = [each for each in scores if each.get("observationId") is None]
+    names = {each.get("name") for each in own}
+    chosen = own + [each for each in scores if each.get("name") not in names]
+    return reported_of((each.get("name"), _value(each)) for each in chosen)
+
+
+def _value(score: dict[str, Any]) -> object:
+    """Return the value of a score; null for a class, whose number says nothing."""
+    value, type_ = score.get("value"), score.get("dataType")
+    if type_ == "BOOLEAN":
+        return bool(value) if value in (0, 1) else None
+    return value if type_ in (None, "NUMERIC") else None
+
+
+def _by_name(scores: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return what all scores say by name, also in words; a list where there are several."""
+    said: dict[str, list[Any]] = {}
+    for each in scores:
+        word = each.get("stringValue") if each.get("dataType") != "BOOLEAN" else None
+        said.setdefault(str(each.get("name")), []).append(word or each.get("value"))
+    return {name: each[0] if len(each) == 1 else each for name, each in said.items()} or None
 
 
 def _documents(row: Row) -> Documents | None:
     """Return the documents that an observation has retrieved; null without an output."""
-    given = parsed(row.fields.get("output"))
+    given = row.fields.get("output")
     if isinstance(given, dict):
         lists = [value for value in given.values() if isinstance(value, list)]
         given = lists[0] if len(lists) == 1 else [given]
@@ -372,6 +383,7 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
-    version=3,
+    version=4,
     is_streamed=False,
+    several_answers=SEVERAL_TRACES,
 )

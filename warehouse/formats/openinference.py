@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from records.error_messages import RecordError, found
 from records.record import integer
 from warehouse.errors import InputError, Problem
-from warehouse.formats.format import Format, Read, Reject, Source
+from warehouse.formats.format import SEVERAL_TRACES, Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
 from warehouse.formats.readers.conversations import (
     answer_text,
@@ -24,15 +24,26 @@ from warehouse.formats.readers.exports import (
     element_row,
     first_character,
     id_of_text,
+    is_indented,
+    repeat_of,
+    reported_of,
     require_kind,
     text_length,
 )
 from warehouse.formats.readers.files import kind
 from warehouse.formats.readers.limits import LONGEST_FILE, MIB
 from warehouse.formats.readers.nested_json import NestedJson
-from warehouse.formats.readers.otel_spans import PREFIX, Span, latency_of, otlp_spans, span_of
+from warehouse.formats.readers.otel_spans import (
+    METADATA,
+    PREFIX,
+    Span,
+    annotations_of,
+    latency_of,
+    otlp_spans,
+    span_of,
+)
 from warehouse.formats.readers.rows import Row, rows
-from warehouse.formats.readers.tabular import Shape
+from warehouse.formats.readers.tabular import Shape, literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +66,9 @@ NAMES: Final = {
 }
 """OpenInference's names for fields of a question or prediction."""
 
+EXPORTS: Final = ("resourceSpans", "resource_spans")
+"""The list of an export in OTLP: as the standard and as protobuf's own names call it."""
+
 DOCUMENTS: Final = "retrieval.documents"
 COST: Final = "llm.cost.total"
 TOKENS_IN: Final = "llm.token_count.prompt"
@@ -67,6 +81,12 @@ SYSTEMS: Final = ("service.name", "openinference.project.name")
 PARTS: Final = frozenset({"RETRIEVER", "EMBEDDING", "RERANKER", "EVALUATOR", "GUARDRAIL"})
 """The kinds of spans that answer no question."""
 
+LITERALS: Final = (
+    *(f"{PREFIX}{each}" for each in (DOCUMENTS, METADATA, "tag.tags")),
+    *("attributes", "context"),
+)
+"""The columns of a CSV file whose cells are lists and objects, as JSON or as Python prints them."""
+
 SHAPE: Final = Shape(
     numbers=frozenset(PREFIX + each for each in (TOKENS_IN, TOKENS_OUT, TOKENS, COST))
 )
@@ -77,9 +97,22 @@ EXPECTED: Final = (
 
 @dataclass(slots=True)
 class Trace:
-    """The spans of a trace that say something: those with texts, and those of models."""
+    """The spans of a trace.
+
+    Attributes:
+        spans: The spans, each once.
+        repeated: Spans that come again: once more exported, or joined with several annotations.
+    """
 
     spans: list[Span] = field(default_factory=list)
+    repeated: list[Span] = field(default_factory=list)
+    _ids: set[str | None] = field(default_factory=set)
+
+    def add(self, span: Span) -> None:
+        """Add a span."""
+        is_known = span.id is not None and span.id in self._ids
+        (self.repeated if is_known else self.spans).append(span)
+        self._ids.add(span.id)
 
     def answering(self) -> Span:
         """Return the root, or the first span with an input where the root has none."""
@@ -124,8 +157,10 @@ def _read(source: Source, translate: Any) -> Iterator[Any]:
     """Yield rejected spans and the record of each trace, which stands as a row for its spans."""
     traces: dict[str, Trace] = {}
     length = 0
-    names = {"context.trace_id", "trace_id", "traceId"}
-    for row in require_kind(_spans(source.path), source.path, EXPECTED, names):
+    names = {"context.trace_id", "traceId"}
+    # Rows of experiments and observations of Langfuse have a trace, too.
+    groups = ({*names, "trace_id"}, {*names, "span_id", "span_kind", "attributes"})
+    for row in require_kind(_spans(source.path), source.path, EXPECTED, *groups):
         if isinstance(row, Reject):
             yield row
             continue
@@ -134,7 +169,7 @@ def _read(source: Source, translate: Any) -> Iterator[Any]:
         except RecordError as error:
             yield Reject(row.line, str(error), row.text)
             continue
-        traces.setdefault(span.trace, Trace()).spans.append(span)
+        traces.setdefault(span.trace, Trace()).add(span)
         length += text_length(row.fields)
         if length > LONGEST_FILE:
             said = f"the spans hold more than {LONGEST_FILE // MIB} MiB of texts, split the file"
@@ -146,33 +181,56 @@ def _read(source: Source, translate: Any) -> Iterator[Any]:
 
 def _spans(path: Path) -> Iterator[Row | Reject]:
     """Yield the spans of a file; those of OTLP and of Phoenix's interface are nested."""
-    is_object = kind(path) == ".json" and first_character(path) == "{"
-    given = _nested(path) if is_object else rows(path, key="context.span_id", shape=SHAPE)
-    for row in given:
-        if isinstance(row, Row) and isinstance(row.fields.get("context"), dict):
-            ids = {f"context.{name}": value for name, value in row.fields["context"].items()}
-            yield Row({**row.fields, **ids}, row.line, row.text)
-        elif isinstance(row, Row) and "resourceSpans" in row.fields:
-            try:
-                yield from list(otlp_spans(row))
-            except RecordError as error:
-                yield Reject(row.line, str(error), row.text)
-        else:
+    for row in _rows(path):
+        if isinstance(row, Reject):
             yield row
+            continue
+        fields = row.fields
+        parts = LITERALS if kind(path) == ".csv" else ()
+        try:
+            cells = {name: literal(fields[name], name) for name in parts if name in fields}
+            yield from list(_spans_of(Row({**fields, **cells}, row.line, row.text)))
+        except RecordError as error:
+            yield Reject(row.line, str(error), row.text)
+
+
+def _spans_of(row: Row) -> Iterator[Row]:
+    """Yield the spans of a row: one, an export in OTLP, or a page of Phoenix's interface."""
+    fields, page = row.fields, row.fields.get("data")
+    if any(each in fields for each in EXPORTS):
+        yield from otlp_spans(row)
+    elif isinstance(fields.get("context"), dict):
+        ids = {f"context.{name}": value for name, value in fields["context"].items()}
+        yield Row({**fields, **ids}, row.line, row.text)
+    elif isinstance(page, list) and page and all(isinstance(each, dict) for each in page):
+        for each in page:
+            yield from _spans_of(Row(each, row.line, row.text))
+    else:
+        yield row
+
+
+def _rows(path: Path) -> Iterator[Row | Reject]:
+    is_object = kind(path) == ".json" and first_character(path) == "{"
+    if is_object or (kind(path) in {".jsonl", ".ndjson"} and is_indented(path)):
+        return _nested(path)
+    return rows(path, key="context.span_id", shape=SHAPE, may_have_index=True)
 
 
 def _nested(path: Path) -> Iterator[Row | Reject]:
-    file = NestedJson(path)
-    exported = file.member(file.root, "resourceSpans")
-    listed = exported or file.member(file.root, "data")
-    if listed is None or not isinstance(listed.value, list):
-        yield Row(file.root.value, file.line(file.root.begin), file.shown(file.root))
-        return
-    for element in file.elements(listed):
-        row = element_row(file, element, "data" if exported is None else "resourceSpans")
-        if isinstance(row, Row) and exported is not None:
-            row = Row({"resourceSpans": [row.fields]}, row.line, row.text)
-        yield row
+    """Yield the spans, exports or pages of a file: one object, or several one after another."""
+    file = NestedJson(path, several=True)
+    for root in file.roots:
+        exported = next((name for name in EXPORTS if name in root.value), None)
+        name = exported or "data"
+        listed = file.member(root, name)
+        if listed is None or not isinstance(listed.value, list):
+            yield Row(root.value, file.line(root.begin), file.shown(root))
+            continue
+        for element in file.elements(listed):
+            row = element_row(file, element, name)
+            if isinstance(row, Row) and exported is not None:
+                row = Row({exported: [row.fields]}, row.line, row.text)
+            yield row
 
 
 def _start(span: Span) -> float:
@@ -192,7 +250,7 @@ def _is_within(span: Span, by_id: dict[str, Span]) -> bool:
 
 
 def _metadata(span: Span) -> dict[str, Any]:
-    given = parsed(span.attributes.get("metadata"))
+    given = parsed(span.attributes.get(METADATA))
     return given if isinstance(given, dict) else {}
 
 
@@ -235,10 +293,32 @@ def _prediction(row: Row, _: int, *, notes: list[str], has_system: bool) -> dict
     record["cost_usd"] = _total(trace, COST)
     record["tokens_in"], record["tokens_out"] = _total(trace, TOKENS_IN), _total(trace, TOKENS_OUT)
     record["trace_id"] = span.trace
-    kept: dict[str, Any] = {"span_name": span.name, "tokens_total": _total(trace, TOKENS)}
+    record["repeat"] = repeat_of(_metadata(span))
+    record["reported"], labels = _annotations(trace, span)
+    kept: dict[str, Any] = {"annotations": labels or None}
+    kept |= {"span_name": span.name, "tokens_total": _total(trace, TOKENS)}
     kept |= {each: span.attributes.get(written) for each, written in KEPT.items()}
     kept["metadata"] = _metadata(span) or None
     return {**record, "extra": {each: value for each, value in kept.items() if value is not None}}
+
+
+def _annotations(
+    trace: Trace, answering: Span
+) -> tuple[dict[str, bool | float] | None, dict[str, Any]]:
+    """Return the scores and the labels of annotations by name.
+
+    Those of the span that answers count, and those of others by names that it has none of.
+    """
+    own: list[tuple[str, str, Any]] = []
+    others: list[tuple[str, str, Any]] = []
+    for span in [*trace.spans, *trace.repeated]:
+        is_own = span is answering or (span.id is not None and span.id == answering.id)
+        (own if is_own else others).extend(annotations_of(span.row.fields))
+    names = {name for name, _, _ in own}
+    given = own + [each for each in others if each[0] not in names]
+    scores = [(name, value) for name, part, value in given if part == "score"]
+    labels = {name: value for name, part, value in given if part == "label"}
+    return reported_of(scores), labels
 
 
 def _documents(span: Span) -> Documents | None:
@@ -303,6 +383,7 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
-    version=3,
+    version=4,
     is_streamed=False,
+    several_answers=SEVERAL_TRACES,
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from records.error_messages import RecordError
 from records.record import Record
 from warehouse.errors import InputError, Problem, closest_match, did_you_mean
-from warehouse.formats.format import Read, Reject, Source
+from warehouse.formats.format import SEVERAL_ANSWERS, Read, Reject, Source
 from warehouse.formats.readers.limits import (
     MAX_REJECTED,
     MAX_REPORTED,
@@ -127,11 +127,13 @@ def write_predictions(
     questions: Mapping[str, str | None],
     *,
     unknown: Literal["reject", "note", "match by text"] = "reject",
+    several_answers: str = SEVERAL_ANSWERS,
 ) -> tuple[JsonLines, ReadResult]:
     """Read predictions and write the valid ones; see `write_questions`.
 
     `questions` holds the texts of the benchmark's questions by id; `unknown` says what to do with
-    predictions for other questions, as in `Format`.
+    predictions for other questions, and `several_answers` what a user can do about a second answer,
+    as in `Format`.
     """
     texts = QuestionTexts(questions)
     by_text = unknown == "match by text"
@@ -165,8 +167,8 @@ def write_predictions(
         if key in first:
             number = f" with repeat {read.record.repeat}" if read.record.repeat else ""
             reason = f"a second prediction of {system!r} for question {name!r}{number}, the first "
-            several = "; several answers are numbered from 0 by the field 'repeat'"
-            return _Validated(reason=reason + first[key] + (same_text(read) or several))
+            advice = same_text(read) or f"; {several_answers}"
+            return _Validated(reason=reason + first[key] + advice)
         first[key] = location
         if read.question_text is not None and questions[name] not in {None, read.question_text}:
             result.changed_texts.setdefault(system, []).append(name)

@@ -58,4 +58,5 @@ def _require_valid(warehouse: Warehouse, files: BenchmarkFiles, folder: Path) ->
         files.max_reject_ratio,
         known,
         unknown=chosen.unknown_questions,
+        several_answers=chosen.several_answers,
     )

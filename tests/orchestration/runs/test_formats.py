@@ -66,7 +66,15 @@ def test_a_run_reads_the_questions_from_the_logs(tmp_path: Path) -> None:
     assert {row["mean"] for row in json.loads(done.out)} == {1.0}
 
 
-NO_QUESTION_FILES = ["deepeval", "inspect", "langfuse", "lm-eval", "openinference", "promptfoo"]
+NO_QUESTION_FILES = [
+    "deepeval",
+    "inspect",
+    "langfuse",
+    "lm-eval",
+    "openinference",
+    "phoenix-experiment",
+    "promptfoo",
+]
 
 
 @pytest.mark.parametrize("form", [*NO_QUESTION_FILES, "ragas", "trace"])

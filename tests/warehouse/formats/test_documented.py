@@ -37,6 +37,7 @@ COUNTS = {
     "langfuse": (1, 2, 0),
     "lm-eval": (2, 2, 0),
     "openinference": (1, 1, 0),
+    "phoenix-experiment": (1, 2, 0),
     "promptfoo": (1, 2, 0),
     "ragas": (1, 2, 0),
     "rgb": (4, 4, 0),
@@ -51,6 +52,7 @@ NESTED = [
     "langfuse",
     "lm-eval",
     "openinference",
+    "phoenix-experiment",
     "promptfoo",
     "ragas",
     "rgb",
@@ -116,7 +118,17 @@ def test_the_examples_are_read(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["deepeval", "eval-studio", "lm-eval", "promptfoo", "ragas", "rgb", "trace"]
+    "name",
+    [
+        "deepeval",
+        "eval-studio",
+        "lm-eval",
+        "phoenix-experiment",
+        "promptfoo",
+        "ragas",
+        "rgb",
+        "trace",
+    ],
 )
 @settings(max_examples=150 if REQUIRED else 40)
 @given(data=st.data())
@@ -144,7 +156,7 @@ ODD = st.recursive(
 EXPECTED = re.compile(r"expected|missing|outside|occurs twice|too large")
 
 
-EXPORTS = ["deepeval", "inspect", "langfuse", "openinference", "promptfoo"]
+EXPORTS = ["deepeval", "inspect", "langfuse", "openinference", "phoenix-experiment", "promptfoo"]
 """The formats whose files are easily taken for each other: rows of JSON with inputs and outputs."""
 
 
@@ -167,7 +179,8 @@ def test_a_file_of_another_tool_is_refused(tmp_path: Path, name: str, other: str
             assert "expected ." in fault
         else:
             assert re.match(
-                r"expected .*(Deep|Inspect|Langfuse|spans|promptfoo).+found|expected test cases",
+                r"expected .*(Deep|Inspect|Langfuse|Phoenix|spans|promptfoo).+found|"
+                r"expected test cases",
                 fault,
             )
 

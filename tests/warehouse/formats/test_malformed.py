@@ -99,6 +99,9 @@ _SPANS = [
         "span_kind": "RETRIEVER",
         "attributes.retrieval.documents": [{"document.id": "d", "document": {"content": "c"}}],
         "attributes.llm.cost.total": 0.5,
+        "attributes.metadata.lang": "en",
+        "eval.x.score": 0.5,
+        "annotations": [{"name": "y", "result": {"score": True, "label": "l"}}],
     },
     {
         "resourceSpans": [
@@ -121,6 +124,20 @@ _SPANS = [
         ]
     },
 ]
+_RUN = {
+    "example_id": "e",
+    "repetition_number": 1,
+    "input": {"question": "?"},
+    "reference_output": {"answer": ["b"]},
+    "output": {"answer": "a", "contexts": ["c", {"id": "d", "document": {"content": "e"}}]},
+    "metadata": {"lang": "en"},
+    "error": None,
+    "latency_ms": 1.5,
+    "start_time": "2025-01-31T12:00:00Z",
+    "prompt_token_count": 3,
+    "annotations": [{"name": "x", "score": 1, "label": "l", "explanation": "why"}],
+    "annotation_y_score": 0.5,
+}
 _INSPECT = {
     "version": 2,
     "status": "success",
@@ -165,7 +182,11 @@ _TRACES = [
                 "output": {"documents": [{"id": "d", "document": {"text": "c"}, "score": 1}]},
             }
         ],
-        "scores": [{"name": "s", "value": 1}],
+        "scores": [
+            {"name": "s", "value": 1},
+            {"name": "t", "value": 1, "dataType": "BOOLEAN", "observationId": "o"},
+            {"name": "u", "value": 1, "dataType": "CATEGORICAL", "stringValue": "v"},
+        ],
     },
     {
         "id": "o",
@@ -220,6 +241,7 @@ FILES: dict[str, tuple[Any, Any]] = {
     "langfuse": (None, _TRACES),
     "lm-eval": (None, _LOG),
     "openinference": (None, _SPANS),
+    "phoenix-experiment": (None, [_RUN]),
     "promptfoo": (None, {"results": {"results": [_RESULT]}}),
     "ragas": (
         None,

@@ -22,17 +22,18 @@ EXPECTED: Final = ("expected_answer", "expected_output", "reference", "ground_tr
 _DEPTH: Final = 5
 
 
-def question_text(value: object) -> str | None:
+def question_text(value: object, *, is_decoded: bool = False) -> str | None:
     """Return the question in an input: a text, messages, or an object; null if it is empty.
 
-    Of messages it is the last one of the user. What has no known form is returned as JSON.
+    Of messages it is the last one of the user. What has no known form is returned as JSON. With
+    `is_decoded`, texts are texts, even if they look like JSON.
     """
-    return _text(value, ASKED, ("user", "human"))
+    return _text(value, ASKED, ("user", "human"), is_decoded=is_decoded)
 
 
-def answer_text(value: object) -> str | None:
+def answer_text(value: object, *, is_decoded: bool = False) -> str | None:
     """Return the answer in an output; of messages it is the last one of the assistant."""
-    return _text(value, ANSWERED, ("assistant", "ai", "model"))
+    return _text(value, ANSWERED, ("assistant", "ai", "model"), is_decoded=is_decoded)
 
 
 def expected_answer(metadata: object) -> Any:
@@ -87,8 +88,15 @@ def _plain(value: object) -> str | None:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _text(value: object, names: Sequence[str], roles: Sequence[str], depth: int = 0) -> str | None:
-    value = parsed(value)
+def _text(
+    value: object,
+    names: Sequence[str],
+    roles: Sequence[str],
+    *,
+    is_decoded: bool,
+    depth: int = 0,
+) -> str | None:
+    value = value if is_decoded else parsed(value)
     if value is None or value in ("", [], {}):
         return None
     if isinstance(value, str):
@@ -96,7 +104,7 @@ def _text(value: object, names: Sequence[str], roles: Sequence[str], depth: int 
     if depth < _DEPTH:
         inner = _inner(value, names, roles)
         if inner is not None:
-            return _text(inner, names, roles, depth + 1)
+            return _text(inner, names, roles, is_decoded=is_decoded, depth=depth + 1)
     return json.dumps(value, ensure_ascii=False)
 
 

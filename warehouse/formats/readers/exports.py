@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from records.error_messages import SHOWN
-from records.record import CONTROL
+from records.prediction import MAX_REPEAT
+from records.record import CONTROL, integer
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Reject
 from warehouse.formats.readers.files import opened
@@ -24,6 +26,7 @@ LONGEST_TAG: Final = 100
 """The number of characters up to which a text of the metadata becomes a tag."""
 
 _LISTED: Final = 6
+_NUMBER: Final = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,40})?(?:[eE][-+]?[0-9]{1,3})?")
 _ID_DIGITS: Final = 12
 
 
@@ -50,6 +53,52 @@ def _is_short(value: object) -> bool:
     return is_text and re.search(CONTROL, str(value)) is None
 
 
+def reported_of(scores: Iterable[tuple[object, object]]) -> dict[str, bool | float] | None:
+    """Return what another tool scored, by name; null if there is nothing.
+
+    Several scores of one name are averaged. Left out are values that are not numbers, true or
+    false, also as a cell of CSV writes them: a class is not a number.
+    """
+    given: dict[str, list[bool | float]] = {}
+    for name, value in scores:
+        number = _score(value)
+        if number is not None and name not in (None, ""):
+            given.setdefault(str(name), []).append(number)
+    averaged = {
+        name: numbers[0] if len(set(numbers)) == 1 else math.fsum(numbers) / len(numbers)
+        for name, numbers in given.items()
+    }
+    return averaged or None
+
+
+def _score(value: object) -> bool | float | None:
+    if isinstance(value, str):
+        if value.lower() in {"true", "false"}:
+            return value.lower() == "true"
+        try:
+            value = float(value) if _NUMBER.fullmatch(value) else None
+        except ValueError:
+            return None
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, int | float):
+        return None
+    try:
+        return value if math.isfinite(value) else None
+    except OverflowError:  # a whole number that is larger than any float
+        return None
+
+
+def repeat_of(metadata: Mapping[str, Any]) -> int:
+    """Return the number of an answer that the member `repeat` of metadata gives; else 0."""
+    given: Any = integer(metadata.get("repeat"))
+    # Langfuse knows only texts as metadata that all observations of a trace share.
+    if isinstance(given, str) and given.isdecimal() and len(given) < 4:  # noqa: PLR2004
+        given = int(given)
+    is_number = isinstance(given, int) and not isinstance(given, bool)
+    return given if is_number and 0 <= given <= MAX_REPEAT else 0
+
+
 def first_character(path: Path) -> str:
     """Return the first character of a file that is not whitespace; empty if there is none.
 
@@ -59,6 +108,18 @@ def first_character(path: Path) -> str:
     with opened(path) as file:
         start = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
     return start[:1].decode(errors="replace")
+
+
+def is_indented(path: Path) -> bool:
+    """Return whether a file begins with a JSON object over several lines.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    with opened(path) as file:
+        start = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
+    first, line_break, _ = start.partition(b"\n")
+    return first.strip() == b"{" and bool(line_break)
 
 
 def require_kind(

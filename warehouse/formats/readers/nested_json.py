@@ -9,7 +9,7 @@ from records.error_messages import found
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import SHOWN
 from warehouse.formats.readers.files import whole
-from warehouse.formats.readers.strict_json import NotJsonError, decode, value_at
+from warehouse.formats.readers.strict_json import NotJsonError, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,23 +27,36 @@ class Element:
 
 
 class NestedJson:
-    """A JSON file with one object and the positions of its elements.
+    """A JSON file with one object, or several ones, and the positions of their elements.
+
+    Attributes:
+        root: The object; the first one of several.
+        roots: All objects.
 
     Raises:
-        InputError: The file cannot be read, or is not one JSON object; names the line.
+        InputError: The file cannot be read, or is not one JSON object, or `several` one after
+            another; names the line.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, several: bool = False) -> None:
         self.path = path
         self.text = whole(path)
         self._counted = (0, 1)
-        try:
-            value = decode(self.text)
-        except NotJsonError as error:
-            raise self.wrong(f"not JSON: {error}", error.position) from None
-        if not isinstance(value, dict):
-            raise self.wrong(f"expected a JSON object, found {found(value)}", 0)
-        self.root = Element(value, self._skip_whitespace(0))
+        self.roots: list[Element] = []
+        position = self._skip_whitespace(0)
+        while position < len(self.text) or not self.roots:
+            begin = position
+            if self.roots and not several:
+                raise self.wrong("not JSON: expected the end", begin)
+            try:
+                value, position = value_at(self.text, begin)
+            except NotJsonError as error:
+                raise self.wrong(f"not JSON: {error}", error.position) from None
+            if not isinstance(value, dict):
+                raise self.wrong(f"expected a JSON object, found {found(value)}", begin)
+            self.roots.append(Element(value, begin))
+            position = self._skip_whitespace(position)
+        self.root = self.roots[0]
 
     def wrong(self, message: str, begin: int) -> InputError:
         """Return an error about the element at a position."""

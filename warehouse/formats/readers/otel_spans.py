@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from records.error_messages import RecordError, found
+from warehouse.formats.readers.conversations import parsed
 from warehouse.formats.readers.limits import MAX_REPEATED
 from warehouse.formats.readers.rows import Row
 
@@ -18,6 +20,13 @@ ERRORS: Final = frozenset({"ERROR", "STATUS_CODE_ERROR", "2"})
 """What exports write as the status of a span that failed."""
 
 PREFIX: Final = "attributes."
+METADATA: Final = "metadata"
+ANNOTATED: Final = ("score", "label")
+ANNOTATION: Final = re.compile(
+    r"(?:evals?|annotations?)(?:\.(.+)|\[['\"](.+)['\"]\])\.(score|label)", re.DOTALL
+)
+"""Columns with the score or label of an annotation by its name, as Phoenix calls them."""
+
 _VALUES: Final = ("stringValue", "boolValue", "intValue", "doubleValue", "bytesValue")
 _NANOSECONDS, _MICROSECONDS, _MILLISECONDS = 1e17, 1e14, 1e11
 """Numbers from which on a time since 1970 is in these units."""
@@ -26,8 +35,8 @@ EARLIEST: Final = datetime(1990, 1, 1, tzinfo=UTC).timestamp()
 """Times before it are those that programs write where they know none, such as 0."""
 
 DAY: Final = 86_400.0
-START: Final = ("start_time", "startTimeUnixNano")
-END: Final = ("end_time", "endTimeUnixNano")
+START: Final = ("start_time", "startTimeUnixNano", "start_time_unix_nano")
+END: Final = ("end_time", "endTimeUnixNano", "end_time_unix_nano")
 UNLIKELY: Final = (
     "times before 1990 or after tomorrow, and ends before starts, count as missing, so that some "
     "latencies are unknown"
@@ -97,11 +106,11 @@ def otlp_spans(row: Row) -> Iterator[Row]:
             attributes of a resource.
     """
     repeated = 0
-    for resource in _objects(row.fields.get("resourceSpans"), "resourceSpans"):
+    for resource in _objects(row.fields, "resourceSpans", "resource_spans"):
         common = resource.get("resource")
         shared = [*_pairs(common.get("attributes"))] if isinstance(common, dict) else []
-        for scope in _objects(resource.get("scopeSpans"), "scopeSpans"):
-            for span in _objects(scope.get("spans"), "spans"):
+        for scope in _objects(resource, "scopeSpans", "scope_spans"):
+            for span in _objects(scope, "spans"):
                 repeated += len(shared)
                 if repeated > MAX_REPEATED:
                     reason = f"spans repeat more than {MAX_REPEATED:,} attributes of resources"
@@ -110,9 +119,10 @@ def otlp_spans(row: Row) -> Iterator[Row]:
                 yield Row({**span, "attributes": dict(given)}, row.line, row.text)
 
 
-def _objects(given: object, name: str) -> list[dict[str, Any]]:
+def _objects(fields: Mapping[str, Any], *names: str) -> list[dict[str, Any]]:
+    given = next((fields[name] for name in names if fields.get(name) is not None), None)
     if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
-        raise RecordError([f"{name}: expected a list of objects, found {found(given)}"])
+        raise RecordError([f"{names[0]}: expected a list of objects, found {found(given)}"])
     return given
 
 
@@ -125,6 +135,7 @@ def _pairs(given: object) -> Iterator[tuple[str, Any]]:
 def _value(given: object) -> Any:
     if not isinstance(given, dict):
         return given
+    given = {_camel(name): value for name, value in given.items() if value is not None}
     if isinstance(given.get("intValue"), str):
         digits = given["intValue"]
         return int(digits) if digits.lstrip("-").isdecimal() and len(digits) < 20 else digits  # noqa: PLR2004
@@ -138,12 +149,21 @@ def _value(given: object) -> Any:
     return dict(_pairs(pairs.get("values"))) if isinstance(pairs, dict) else None
 
 
+def _camel(name: str) -> str:
+    """Return `intValue` for `int_value`: OTLP's own name for what Phoenix writes."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
 def _first(fields: Mapping[str, Any], *names: str) -> object:
     return next((fields[name] for name in names if fields.get(name) not in (None, "")), None)
 
 
 def _attributes(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes from columns `attributes.*` or from objects, nested or not."""
+    """Return the attributes from columns `attributes.*`, OTLP's lists, or objects, nested or not.
+
+    The members of metadata that stand alone, such as `metadata.system`, are put together.
+    """
     flat = {
         name.removeprefix(PREFIX): value
         for name, value in fields.items()
@@ -153,15 +173,22 @@ def _attributes(fields: Mapping[str, Any]) -> dict[str, Any]:
         given = fields.get(name)
         if name == "resource" and isinstance(given, dict):
             given = given.get("attributes")
+        if isinstance(given, list):
+            given = dict(_pairs(given))
         if isinstance(given, dict):
             flat.update(_flat(given, ""))
+    apart = {name for name in flat if name.startswith(f"{METADATA}.")}
+    if apart:
+        members = {name.removeprefix(f"{METADATA}."): flat.pop(name) for name in sorted(apart)}
+        whole = parsed(flat.get(METADATA))
+        flat[METADATA] = {**members, **whole} if isinstance(whole, dict) else members
     return flat
 
 
 def _flat(given: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
     for name, value in given.items():
         # Metadata stay one value: their names are those of the user.
-        if isinstance(value, dict) and f"{prefix}{name}" != "metadata":
+        if isinstance(value, dict) and f"{prefix}{name}" != METADATA:
             yield from _flat(value, f"{prefix}{name}.")
         elif value is not None:
             yield f"{prefix}{name}", value
@@ -175,6 +202,29 @@ def _error(fields: Mapping[str, Any]) -> str | None:
         return None
     message = _first(fields, "status_message") or _first(given, "description", "message")
     return str(message or "").strip() or "the span has the status ERROR"
+
+
+def annotations_of(fields: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """Yield what annotations say of a span: the name, `score` or `label`, and the value.
+
+    They are columns such as `eval.correctness.score`, the columns of Phoenix's annotations that
+    were joined to the span, or a list.
+    """
+    for column, value in fields.items():
+        match = ANNOTATION.fullmatch(column)
+        if match is not None and value is not None:
+            yield str(match[1] or match[2]), match[3], value
+    joined = {part: fields.get(f"result.{part}") for part in ANNOTATED}
+    given: list[Any] = [{"name": fields.get("annotation_name"), "result": joined}]
+    for column in ("annotations", "evaluations"):
+        listed = parsed(fields.get(column))
+        given += listed if isinstance(listed, list) else []
+    for each in given:
+        if isinstance(each, dict) and isinstance(each.get("name"), str):
+            result = each["result"] if isinstance(each.get("result"), dict) else each
+            for part in ANNOTATED:
+                if result.get(part) is not None:
+                    yield each["name"], part, result[part]
 
 
 def latency_of(fields: Mapping[str, Any], notes: list[str]) -> float | None:

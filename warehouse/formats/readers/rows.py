@@ -37,13 +37,18 @@ class Row:
 
 
 def rows(
-    path: Path, *, key: str, shape: Shape, names: FieldNames | None = None
+    path: Path,
+    *,
+    key: str,
+    shape: Shape,
+    names: FieldNames | None = None,
+    may_have_index: bool = False,
 ) -> Iterator[Row | Reject]:
     """Yield the rows of a file according to its suffix.
 
     The file is `.jsonl`, `.json`, `.csv` or `.parquet`, plain, `.gz` or `.zst`. In a JSON object of
     rows, the keys become the field `key`. The shape says how to parse the cells of a CSV file, and
-    `names` gives columns the names of fields.
+    `names` gives columns the names of fields. For `may_have_index` see `csv_rows`.
 
     Raises:
         InputError: The file cannot be read, its suffix is unknown, or a column is missing.
@@ -54,7 +59,7 @@ def rows(
         case ".json":
             return named_rows(json_members(path, key=key), names)
         case ".csv":
-            return _with_text(csv_rows(path, shape, names))
+            return _with_text(csv_rows(path, shape, names, may_have_index=may_have_index))
         case ".parquet":
             return named_rows(_with_text(parquet_rows(path)), names, has_header=True)
         case other:

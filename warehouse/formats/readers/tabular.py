@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import csv
+import io
 import re
+import tokenize
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import TYPE_CHECKING, Any, get_origin
+from itertools import chain, islice, pairwise
+from typing import TYPE_CHECKING, Any, Final, get_origin
 
-from records.error_messages import RecordError
+from records.error_messages import RecordError, found
 from records.message import Time
 from records.record import Texts
 from warehouse.errors import InputError, Problem
@@ -21,11 +24,14 @@ from warehouse.formats.readers.limits import LONGEST_ROW, MAX_LINES, too_long, t
 from warehouse.formats.readers.strict_json import NotJsonError, decode, first_repeated, is_list
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from records.record import Record
 
+
+MAX_TOKENS: Final = 100_000
+"""The number of tokens that a Python literal may have; parsing takes a kilobyte for each."""
 
 _WHOLE = re.compile(r"[0-9]+(?:\.0+)?")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
@@ -69,11 +75,13 @@ class Shape:
 
 
 def csv_rows(
-    path: Path, shape: Shape, names: FieldNames | None = None
+    path: Path, shape: Shape, names: FieldNames | None = None, *, may_have_index: bool = False
 ) -> Iterator[tuple[dict[str, Any], int] | Reject]:
     """Yield the rows of a CSV file (RFC 4180, with a header) and the line where each begins.
 
     An empty cell is absent. Cells are separated by commas, semicolons or tabs; see `_delimiter`.
+    With `may_have_index`, a first column with the name of another one is the index of a data frame
+    and has no name.
 
     Raises:
         InputError: The file is not CSV in UTF-8, its header names a column twice or too many
@@ -91,7 +99,8 @@ def csv_rows(
                 plain.is_within_row = False
                 line = plain.begin
                 if header is None:
-                    header = _header(path, cells, line)
+                    has_index = may_have_index and cells[:1] and cells[0] in cells[1:]
+                    header = _header(path, ["", *cells[1:]] if has_index else cells, line)
                     if names is not None and any(map(str.strip, cells)):
                         names.check_header(header, line, delimiter)
                 elif cells and cells[0].startswith("\ufeff"):
@@ -225,6 +234,45 @@ def decode_texts(fields: dict[str, Any], shape: Shape) -> dict[str, Any]:
                 message = f"{name}: expected JSON, found {value[:60]!r} ({error})"
                 raise RecordError([message]) from None
     return parsed
+
+
+def literal(cell: str, name: str) -> Any:
+    """Return the list or object in a cell, written as JSON or as Python prints it.
+
+    Raises:
+        RecordError: It is neither, or it has too many elements.
+    """
+    try:
+        return decode(cell)
+    except NotJsonError:
+        pass
+    wrong = RecordError(
+        [f"{name}: expected a list as JSON or Python write it, found {found(cell)}"]
+    )
+    try:
+        tokens = list(islice(tokenize.generate_tokens(io.StringIO(cell).readline), MAX_TOKENS))
+        if len(tokens) == MAX_TOKENS:
+            raise RecordError([f"{name}: expected at most {MAX_TOKENS // 2:,} texts in the list"])
+        # NumPy prints lists without commas, which Python would read as one long text.
+        if _lacks_commas(tokens):
+            said = "expected commas between the elements of the list; NumPy writes none"
+            raise RecordError([f"{name}: {said}"])
+        value = ast.literal_eval(cell)
+    except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
+        raise wrong from None
+    if not isinstance(value, list | dict):
+        raise wrong
+    return value
+
+
+def _lacks_commas(tokens: Sequence[tokenize.TokenInfo]) -> bool:
+    """Return whether a text follows a text, or an object an object."""
+    given = [each for each in tokens if each.type not in {tokenize.NL, tokenize.NEWLINE}]
+    return any(
+        (first.type, second.type) == (tokenize.STRING, tokenize.STRING)
+        or (first.string, second.string) == ("}", "{")
+        for first, second in pairwise(given)
+    )
 
 
 @contextmanager

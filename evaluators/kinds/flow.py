@@ -200,7 +200,7 @@ class FlowEvaluator(Evaluator):
             }
             special = self.on_failure(sample)
             return replace(special, scores={**failed, **optional_engines, **special.scores})
-        if engines.labels is not None:
+        if engines.labels is not None and self.engine_roles():
             if sample.repeat:
                 raise NotApplicable("human labels are for the first answer")
             return Graded(self.on_labels(engines.labels.of(self.origin_of(sample))))

@@ -14,6 +14,7 @@ from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import ATTEMPTS
 from orchestration.config.schema import DEFAULT
 from records.similar_names import did_you_mean
+from warehouse.formats.catalog import formats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -63,8 +64,10 @@ class EvaluatorBuilder:
         if names is None:
             return ()
         built: dict[str, Evaluator] = {}
+        input_format = formats().get(keys.format)
+        defaults = {} if input_format is None else input_format.parameters
         for name, kind in names.items():
-            parameters: Mapping[str, Any] = keys.parameters.get(name, {})
+            parameters = {**defaults.get(kind, {}), **keys.parameters.get(name, {})}
             try:
                 evaluator = self._build(name, kind, parameters)
                 if isinstance(evaluator, FlowEvaluator):

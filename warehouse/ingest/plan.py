@@ -88,7 +88,7 @@ class BenchmarkFiles:
             replace(
                 Source.of(file, system),
                 columns={} if file in self.renamed else names,
-                beside=tuple(self.question_paths),
+                beside=tuple(self.question_paths or [path for path, _ in self.prediction_paths]),
             )
             for file, system in self.predictions
         )

@@ -60,9 +60,13 @@ class SentenceLabels:
                 self.used, nothing=Undefined("the context has no sentences")
             ),
             "completeness_by_length": self._completeness_by_length(),
-            "adherence_fraction": supported / total if total else NO_SENTENCES,
+            "adherence_fraction": supported / total if total else self._no_fraction(),
         }
         return {**scores, "trace_average": _mean({name: scores[name] for name in AVERAGED})}
+
+    def _no_fraction(self) -> Undefined:
+        is_known = isinstance(self.unlabelled, Unscored)
+        return NO_SENTENCES if is_known else Undefined("no sentence of the answer has a verdict")
 
     def _share(self, keys: Iterable[str], *, nothing: Value) -> Value:
         """Return the share of the context's sentences that have these keys."""

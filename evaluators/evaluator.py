@@ -57,6 +57,7 @@ class Evaluator(ABC):
             cannot be at fault (a leak, a loop): then the answer gets no value.
         repeats: The number of answers to a question, where scores are means of several; see
             `metrics_of_repeats`.
+        only_systems: The systems whose samples are scored; empty for all.
     """
 
     metrics: ClassVar[tuple[Metric, ...]]
@@ -72,6 +73,7 @@ class Evaluator(ABC):
     name: ClassVar[str]
 
     repeats: int = field(default=1, metadata=NOT_A_PARAMETER)
+    only_systems: tuple[str, ...] = field(default=(), metadata=NOT_A_PARAMETER)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Name the evaluator after its class: `EvidenceOverlap` is `evidence_overlap`.
@@ -136,9 +138,18 @@ class Evaluator(ABC):
             parts.append(f"{name}:{text}")
         parts += [f"{name}=={installed_version(name)}" for name in sorted(self.libraries)]
         parts += self.identity()
+        if self.only_systems:
+            parts.append(f"only_systems:{json.dumps(self.only_systems)}")
         if self.code:
             parts.append(f"code:{self.code}")
         return "|".join([*parts, f"version:{self.version}"])
+
+    def other_system_reason(self) -> pl.Expr:
+        """Return the reason why samples of a system are not scored; null where they are."""
+        if not self.only_systems:
+            return pl.lit(None, pl.String)
+        reason = f"only for {', '.join(map(repr, self.only_systems))}"
+        return pl.when(~pl.col("system").is_in(self.only_systems)).then(pl.lit(reason))
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Return further reasons why a sample is not applicable, besides a null in `reads`.

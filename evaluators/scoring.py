@@ -315,7 +315,7 @@ def _absent_reason(evaluator: Evaluator) -> pl.Expr:
 
     An answer that is empty because the system failed is applicable: it counts as a failure.
     """
-    reasons = [pl.lit(None, pl.String)]
+    reasons = [evaluator.other_system_reason()]
     for name in sorted(evaluator.reads):
         missing = pl.col(name).is_null()
         if name in evaluator.non_empty:

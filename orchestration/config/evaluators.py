@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 SOURCE_FORMAT = "eval-studio"
 """The format whose source applies its thresholds to every metric."""
+
+ONLY_SYSTEMS = "only_systems"
+"""The key among an evaluator's parameters that limits it to some systems."""
 
 YamlPath = tuple[str | int, ...]
 ReportFault = Callable[..., None]
@@ -68,8 +72,15 @@ class EvaluatorBuilder:
         defaults = {} if input_format is None else input_format.parameters
         for name, kind in names.items():
             parameters = {**defaults.get(kind, {}), **keys.parameters.get(name, {})}
+            only = parameters.pop(ONLY_SYSTEMS, [])
+            if not isinstance(only, list) or not all(isinstance(each, str) for each in only):
+                message = f"{name}: {ONLY_SYSTEMS!r}: expected a list of names of systems"
+                self._report(message, *path, "parameters", name, ONLY_SYSTEMS)
+                continue
             try:
-                evaluator = self._build(name, kind, parameters)
+                evaluator = replace(
+                    self._build(name, kind, parameters), only_systems=tuple(dict.fromkeys(only))
+                )
                 if isinstance(evaluator, FlowEvaluator):
                     identities = self._identities.by_role(evaluator.engine_roles())
                     evaluator = evaluator.with_engine_identities(identities)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
+from evaluators.catalog import build
 from evaluators.errors import BadSamples, BrokenPromise
 from evaluators.outcome import (
     JudgeError,
@@ -21,6 +23,7 @@ from evaluators.outcome import (
 from evaluators.scoring import score
 from tests.support.evaluators import computing, metric, of_frame, of_rows
 from tests.support.samples import Outcome, outcomes, samples
+from tests.support.scripted_judge import by_form, judged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -238,3 +241,25 @@ def test_input_digests_stay_with_their_samples() -> None:
     ]
     frame = samples(rows, input_digest=pl.UInt64)
     assert score(PLAIN, frame).frame["input_digest"].to_list() == [7, 2**64 - 1]
+
+
+def test_an_evaluator_for_some_systems_only_asks_no_judge_about_others() -> None:
+    evaluator = replace(build("sexism"), only_systems=("strong",))
+    judge = by_form(Verdict={})
+    rows = [
+        {"system": name, "question": "Who?", "answer": "", "error": error}
+        for name in ("simple", "strong")
+        for error in (None, "timed out")
+    ]
+    found = [
+        (row["system"], row["value"], row["status"], row["reason"])
+        for row in judged(evaluator, rows, judge)
+        if row["metric"] == "passes"
+    ]
+    assert found == [
+        ("simple", None, "not_applicable", "only for 'strong'"),
+        ("simple", None, "not_applicable", "only for 'strong'"),
+        ("strong", 1.0, "scored", "empty_answer"),
+        ("strong", None, "target_error", "target_error"),
+    ]
+    assert judge.asked == []

@@ -29,6 +29,10 @@ NOT_A_PARAMETER = {"is_parameter": False}
 """Metadata of a field that the configuration sets for all evaluators; it is not a parameter."""
 
 
+ONLY_FOR = "only for "
+"""The beginning of the reason why an evaluator does not score the samples of a system."""
+
+
 def parameter_fields(evaluator: Evaluator | type[Evaluator]) -> list[Field[Any]]:
     """Return the dataclass fields that are parameters."""
     return [each for each in fields(evaluator) if each.metadata.get("is_parameter", True)]
@@ -58,6 +62,8 @@ class Evaluator(ABC):
         repeats: The number of answers to a question, where scores are means of several; see
             `metrics_of_repeats`.
         only_systems: The systems whose samples are scored; empty for all.
+        no_data: What a sample has for which a metric is not applicable or undefined: no value, or
+            `zero` as in sources that have no other.
     """
 
     metrics: ClassVar[tuple[Metric, ...]]
@@ -74,6 +80,7 @@ class Evaluator(ABC):
 
     repeats: int = field(default=1, metadata=NOT_A_PARAMETER)
     only_systems: tuple[str, ...] = field(default=(), metadata=NOT_A_PARAMETER)
+    no_data: Literal["unscored", "zero"] = field(default="unscored", metadata=NOT_A_PARAMETER)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Name the evaluator after its class: `EvidenceOverlap` is `evidence_overlap`.
@@ -140,6 +147,8 @@ class Evaluator(ABC):
         parts += self.identity()
         if self.only_systems:
             parts.append(f"only_systems:{json.dumps(self.only_systems)}")
+        if self.no_data != "unscored":
+            parts.append(f"no_data:{self.no_data}")
         if self.code:
             parts.append(f"code:{self.code}")
         return "|".join([*parts, f"version:{self.version}"])
@@ -148,7 +157,7 @@ class Evaluator(ABC):
         """Return the reason why samples of a system are not scored; null where they are."""
         if not self.only_systems:
             return pl.lit(None, pl.String)
-        reason = f"only for {', '.join(map(repr, self.only_systems))}"
+        reason = f"{ONLY_FOR}{', '.join(map(repr, self.only_systems))}"
         return pl.when(~pl.col("system").is_in(self.only_systems)).then(pl.lit(reason))
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from assets.project import DefaultThreshold, source_threshold
 from evaluators import catalog
-from evaluators.errors import EvaluatorError, UnknownEvaluator
+from evaluators.errors import BadParameters, EvaluatorError, UnknownEvaluator
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import ATTEMPTS
@@ -30,6 +30,9 @@ SOURCE_FORMAT = "eval-studio"
 
 ONLY_SYSTEMS = "only_systems"
 """The key among an evaluator's parameters that limits it to some systems."""
+
+NO_DATA = "no_data"
+"""The key among an evaluator's parameters that says what a sample without data has."""
 
 YamlPath = tuple[str | int, ...]
 ReportFault = Callable[..., None]
@@ -77,10 +80,19 @@ class EvaluatorBuilder:
                 message = f"{name}: {ONLY_SYSTEMS!r}: expected a list of names of systems"
                 self._report(message, *path, "parameters", name, ONLY_SYSTEMS)
                 continue
+            no_data = parameters.pop(NO_DATA, "unscored")
+            if no_data not in ("unscored", "zero"):
+                message = f"{name}: {NO_DATA!r}: expected 'unscored' or 'zero', found {no_data!r}"
+                self._report(message, *path, "parameters", name, NO_DATA)
+                continue
             try:
                 evaluator = replace(
-                    self._build(name, kind, parameters), only_systems=tuple(dict.fromkeys(only))
+                    self._build(name, kind, parameters),
+                    only_systems=tuple(dict.fromkeys(only)),
+                    no_data=no_data,
                 )
+                if no_data == "zero":
+                    _require_zero(evaluator)
                 if isinstance(evaluator, FlowEvaluator):
                     identities = self._identities.by_role(evaluator.engine_roles())
                     evaluator = evaluator.with_engine_identities(identities)
@@ -207,6 +219,22 @@ class EvaluatorBuilder:
         if keys.rank_by is not None and evaluators and keys.rank_by not in metrics:
             message = _unknown_metric("systems cannot be ranked by", keys.rank_by, metrics)
             self._report(message, *path, "rank_by")
+
+
+def _require_zero(evaluator: Evaluator) -> None:
+    """Check that 0 is a value of all metrics.
+
+    Raises:
+        BadParameters: It is not, or metrics of the whole system need what a sample lacks.
+    """
+    for metric in evaluator.sample_metrics:
+        if not metric.bounds[0] <= 0 <= metric.bounds[1]:
+            name = f"{evaluator.name}.{metric.name}"
+            raise BadParameters(f"{NO_DATA!r}: 0 is not a value of {name}")
+    if evaluator.evidence:
+        raise BadParameters(
+            f"{NO_DATA!r}: {evaluator.name} has metrics of whole systems, which need the data"
+        )
 
 
 def _metrics_by_address(evaluators: Iterable[Evaluator]) -> dict[str, Metric]:

@@ -223,7 +223,8 @@ class BenchmarkKeys(ConfigModel):
             `byop` under the name `polite`, so that a benchmark can use it several times.
         parameters: Parameters of evaluators that differ from the defaults, by evaluator. With
             `only_systems: [rag-v3]` among them an evaluator scores these systems only; it is not
-            applicable to the others, and the judge is not asked about them.
+            applicable to the others, and the judge is not asked about them. `no_data: zero` gives
+            samples 0 for which a metric is not applicable or undefined.
         slices: Tags, or `noise_ratio`, `scenario`, `perturbation`, `doc_id`, `cluster`,
             `expected_label`: there is a leaderboard for each of their values.
         cluster: The question field that marks dependent questions, for intervals and tests.

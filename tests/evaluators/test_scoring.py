@@ -263,3 +263,23 @@ def test_an_evaluator_for_some_systems_only_asks_no_judge_about_others() -> None
         ("strong", None, "target_error", "target_error"),
     ]
     assert judge.asked == []
+
+
+def test_zero_where_there_is_no_data() -> None:
+    """A source writes 0 where an input is missing; the specification gives no value."""
+    rows = [
+        {"question_id": "given", "answer": "yes", "expected_answers": ["yes"]},
+        {"question_id": "missing", "answer": "yes", "expected_answers": None},
+        {"question_id": "other", "system": "x", "answer": "yes", "expected_answers": ["yes"]},
+        {"question_id": "failed", "answer": "", "expected_answers": ["yes"], "error": "late"},
+    ]
+    evaluator = replace(build("rouge"), no_data="zero", only_systems=("system",))
+    given = samples([{"system": "system", **row} for row in rows])
+    found = score(evaluator, given).long().filter(pl.col("metric") == "rouge_l")
+    assert found.select("question_id", "value", "status", "reason").rows() == [
+        ("given", 1.0, "scored", None),
+        ("missing", 0.0, "scored", "no expected_answers"),
+        ("other", None, "not_applicable", "only for 'system'"),
+        ("failed", 0.0, "scored", "target_error"),
+    ]
+    assert evaluator.signature != build("rouge").signature

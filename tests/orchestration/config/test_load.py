@@ -267,3 +267,18 @@ def test_benchmarks_that_commands_take_without_a_name(tmp_path: Path) -> None:
     assert given.project.default_benchmarks == ("one",)
     with pytest.raises(SettingsError, match=r"1: .*benchmark 'onee'.*did you mean 'one'"):
         read(tmp_path, f"default_benchmarks: [onee]\n{SMALL}")
+
+
+def test_zero_where_there_is_no_data(tmp_path: Path) -> None:
+    text = SMALL.replace("{system}", "{{system}}").replace("[citation]", "[{name}]") + "    parameters: {{{name}: {{no_data: {to}}}}}\n"
+    (evaluator,) = read(tmp_path, text.format(name="rouge", to="zero")).project.benchmarks[
+        "one"
+    ].evaluators
+    assert evaluator.no_data == "zero"
+    for name, to, said in (
+        ("perplexity", "zero", "0 is not a value of perplexity.perplexity"),
+        ("citation", "zero", "citation has metrics of whole systems"),
+        ("rouge", "worst", "expected 'unscored' or 'zero', found 'worst'"),
+    ):
+        with pytest.raises(SettingsError, match=said):
+            read(tmp_path, text.format(name=name, to=to))

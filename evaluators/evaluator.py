@@ -160,6 +160,10 @@ class Evaluator(ABC):
         reason = f"{ONLY_FOR}{', '.join(map(repr, self.only_systems))}"
         return pl.when(~pl.col("system").is_in(self.only_systems)).then(pl.lit(reason))
 
+    def missing_engines(self, engines: Engines) -> frozenset[str]:  # noqa: ARG002 - see flows
+        """Return why engines are missing that the evaluator calls."""
+        return frozenset()
+
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Return further reasons why a sample is not applicable, besides a null in `reads`.
 

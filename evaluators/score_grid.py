@@ -122,18 +122,23 @@ def pack(evaluator: Evaluator, computed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def zero_without_data(frame: pl.DataFrame) -> pl.DataFrame:
+def zero_without_data(frame: pl.DataFrame, others: frozenset[str]) -> pl.DataFrame:
     """Return packed scores in which metrics that are not applicable or undefined are 0.
 
     The reasons stay. A system that was not asked, or whose samples are not scored, has no value.
+
+    Args:
+        frame: The scores.
+        others: Reasons that are not a lack of data, but of an engine.
     """
+    others = others | {"not asked"}
     missing = {Status.NOT_APPLICABLE.value, Status.UNDEFINED.value}
     rows = frame.select("values", "statuses", "reasons").rows()
     values = []
     statuses = []
     for numbers, states, reasons in rows:
         is_zero = [
-            state in missing and reason != "not asked" and not (reason or "").startswith(ONLY_FOR)
+            state in missing and reason not in others and not (reason or "").startswith(ONLY_FOR)
             for state, reason in zip(states or (), reasons or (), strict=True)
         ] or [False] * len(numbers)
         values.append(

@@ -94,7 +94,8 @@ def score(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines = NO_ENG
         skipped = checked.filter(pl.col("absent").is_not_null()).select("row", *identity, *reasons)
         packed_rows = pl.concat([packed_rows, skipped]).sort("row")
     frame = packed_rows.drop("row")
-    frame = zero_without_data(frame) if evaluator.no_data == "zero" else frame
+    if evaluator.no_data == "zero":
+        frame = zero_without_data(frame, evaluator.missing_engines(engines))
     return ScoreGrid(tuple(metric.name for metric in evaluator.sample_metrics), frame)
 
 

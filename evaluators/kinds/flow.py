@@ -72,6 +72,11 @@ class FlowEvaluator(Evaluator):
         """Return the roles of the engines to call; `needs` unless a parameter changes them."""
         return self.needs
 
+    def missing_engines(self, engines: Engines) -> frozenset[str]:
+        """Return why engines are missing; known of some models only when they have been loaded."""
+        reasons = (engines.missing_reason({role}) for role in self.engine_roles())
+        return frozenset(reason for reason in reasons if reason is not None)
+
     def expected_calls(self, sample: Sample) -> int:  # noqa: ARG002 - overridden where it matters
         """Return how many judge calls a sample is likely to need, for estimates before a run."""
         return len(self.prompts)

@@ -283,3 +283,11 @@ def test_zero_where_there_is_no_data() -> None:
         ("failed", 0.0, "scored", "target_error"),
     ]
     assert evaluator.signature != build("rouge").signature
+
+
+def test_a_missing_engine_is_not_missing_data() -> None:
+    evaluator = replace(build("groundedness"), no_data="zero")
+    rows = [{"question_id": "q", "answer": "A.", "contexts": ["B."]}]
+    (row,) = score(evaluator, samples(rows)).long().rows(named=True)
+    assert (row["value"], row["status"]) == (None, "not_applicable")
+    assert row["reason"] == "no embedding model is configured"

@@ -65,7 +65,7 @@ def read_documents(source: Source) -> Iterator[Read[Document] | Reject]:
     )
 
 
-def _document(row: Row, position: int, differing: frozenset[object]) -> Read[Document]:
+def _document(row: Row, position: int, differing: frozenset[str]) -> Read[Document]:
     is_shared = row.fields.get(SENTENCES) is not None and _name(row, position) not in differing
     pairs = [
         {"id": key, "text": text}
@@ -137,7 +137,7 @@ def _labels(value: object) -> dict[str, Any] | None:
     return value if isinstance(value, dict) and (RELEVANT in value or USED in value) else None
 
 
-def _differing(source: Source) -> frozenset[object]:
+def _differing(source: Source) -> frozenset[str]:
     """Return the questions whose documents or relevant sentences differ between the files."""
     if len(source.beside) < 2:  # noqa: PLR2004
         return frozenset()
@@ -146,9 +146,9 @@ def _differing(source: Source) -> frozenset[object]:
 
 
 @lru_cache(maxsize=4)
-def _differing_between(states: tuple[tuple[Path, int], ...]) -> frozenset[object]:
-    first: dict[object, bytes] = {}
-    differing = set()
+def _differing_between(states: tuple[tuple[Path, int], ...]) -> frozenset[str]:
+    first: dict[str, bytes] = {}
+    differing: set[str] = set()
     for path, _ in states:
         for position, row in enumerate(_rows_of(path), start=1):
             name = None if isinstance(row, Reject) else _name(row, position)
@@ -205,7 +205,7 @@ def _fields(row: Row) -> dict[str, Any]:
     return {name: value for name, value in row.fields.items() if value is not None}
 
 
-def _question(row: Row, position: int, differing: frozenset[object]) -> dict[str, Any]:
+def _question(row: Row, position: int, differing: frozenset[str]) -> dict[str, Any]:
     given = _fields(row)
     record = question_side(given)
     record["question_id"] = name_of(given, position)
@@ -220,13 +220,13 @@ def _question(row: Row, position: int, differing: frozenset[object]) -> dict[str
     return record
 
 
-def _prediction(row: Row, position: int, differing: frozenset[object]) -> dict[str, Any]:
+def _prediction(row: Row, position: int, differing: frozenset[str]) -> dict[str, Any]:
     given = _fields(row)
     _require_support(given.get(SUPPORT, []))
     record = prediction_side(given)
     for name in ("id", RELEVANT, SENTENCES):
         record.pop(name, None)
-    kept = {name: given[name] for name in (RELEVANT, USED) if name in given}
+    kept: dict[str, Any] = {name: given[name] for name in (RELEVANT, USED) if name in given}
     if SENTENCES in given:
         sentences = _sentences(given)
         record.setdefault("contexts", [" ".join(text for _, text in each) for each in sentences])
@@ -252,12 +252,8 @@ def _require_support(entries: object) -> None:
             raise RecordError([f"{SUPPORT}[{place}]: expected an object, found {found(entry)}"])
         verdict = entry.get("fully_supported")
         if verdict is not None and not isinstance(verdict, bool):
-            raise RecordError(
-                [
-                    f"{SUPPORT}[{place}].fully_supported: expected true or false, "
-                    f"found {found(verdict)}"
-                ]
-            )
+            field = f"{SUPPORT}[{place}].fully_supported"
+            raise RecordError([f"{field}: expected true or false, found {found(verdict)}"])
 
 
 FORMAT: Final = Format(

@@ -65,4 +65,6 @@ class AnswerSemanticSimilarity(SimilarityEvaluator):
             said = yield from compare([(each, answer) for each in references], SIMILARITY)
             found = [each["score"] for each in said]
         best = found.index(max(found))
-        return Graded({"answer_similarity": self.scaled(found[best])}, {"nearest": references[best]})
+        return Graded(
+            {"answer_similarity": self.scaled(found[best])}, {"nearest": references[best]}
+        )

@@ -28,8 +28,8 @@ class SoftContextRelevancy(SentenceSimilarityEvaluator):
 
     Edges: a sentence counts if it has at least eleven characters; a chunk without one is compared
     as a whole. Blank chunks are left out of the mean and counted in the detail; a context with
-    blank chunks only is undefined. Cosines may be negative and are stored unchanged, unless `scale` is
-    `unit`.
+    blank chunks only is undefined. Cosines may be negative and are stored unchanged, unless
+    `scale` is `unit`.
     """
 
     metrics = (

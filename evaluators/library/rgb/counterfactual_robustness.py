@@ -111,7 +111,9 @@ class CounterfactualRobustness(RgbAccuracyEvaluator):
         answer, parts = sample.answer or "", expected_parts(sample)
         reply, wrong = NormalizedAnswer(answer), sample.counterfactual_answer
         phrase = find_detection(answer, wrong)
-        corrected = float(all(reply.corrects(spellings, wrong, strict=self.strict) for spellings in parts))
+        corrected = float(
+            all(reply.corrects(spellings, wrong, strict=self.strict) for spellings in parts)
+        )
         scores: dict[str, Value] = {
             "error_detection_rate": float(phrase is not None),
             "error_correction_rate": corrected,

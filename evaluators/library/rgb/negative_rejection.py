@@ -53,6 +53,7 @@ class NegativeRejection(RgbEvaluator):
             summary="Whether the answer holds the whole sentence that the prompt asks for.",
         ),
     )
+
     def grade(self, sample: Sample) -> Graded:
         """Search the phrases."""
         answer = sample.answer or ""

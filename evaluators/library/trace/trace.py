@@ -232,7 +232,9 @@ class Trace(FlowEvaluator):
             raise NotApplicable(f"no stored labels ({RELEVANT}, {USED})")
         sentences = labels.sentences
         if sentences is None and sample.document_sentences is not None:
-            sentences = {each["sentence_id"]: each["text"] or "" for each in sample.document_sentences}
+            sentences = {
+                each["sentence_id"]: each["text"] or "" for each in sample.document_sentences
+            }
         if sentences is None and sample.contexts:
             sentences = sentence_keys(sample.contexts)
             if not {*labels.relevant, *labels.used} <= sentences.keys():
@@ -254,9 +256,7 @@ class Trace(FlowEvaluator):
             "answer_sentences": len(labels.supported),
             "overall_supported": labels.overall_supported,
         }
-        return Graded(
-            counted.scores(), detail, None if labels.supported else "no_support_entries"
-        )
+        return Graded(counted.scores(), detail, None if labels.supported else "no_support_entries")
 
     def _scores(
         self,

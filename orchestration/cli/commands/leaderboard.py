@@ -57,9 +57,10 @@ def command(
     benchmarks: tuple[str, ...],
     metrics: tuple[str, ...],
     slices: tuple[str, ...],
-    percent: bool,
     output_format: OutputFormat,
     copy: Snapshot,
+    *,
+    percent: bool,
 ) -> None:
     """Show the published leaderboard.
 

@@ -109,7 +109,9 @@ def test_stored_labels_have_the_figures_of_the_source(case: dict[str, Any]) -> N
     speaks of labels that a judge is asked for, see `OTHER_RULES`.
     """
     given, expected = case["input"], case["expected"]
-    sentences = [{"sentence_id": str(n), "text": "A word."} for n in range(given["total_sentences"])]
+    sentences = [
+        {"sentence_id": str(n), "text": "A word."} for n in range(given["total_sentences"])
+    ]
     found = values(_stored(given, document_sentences=sentences))
     for name, value in expected.items():
         assert found[OURS[name]] == (
@@ -121,8 +123,7 @@ def test_stored_labels_of_an_unknown_context() -> None:
     case = {"relevant": ["0a", "0b"], "utilized": ["0a"], "fully_supported": []}
     rows = _stored(case)
     found = values(rows)
-    # (2 / 20 + 1 / 2 + 1 / 2 + 1) / 4
-    assert found["trace_average"] == pytest.approx(0.525)
+    assert found["trace_average"] == pytest.approx((2 / 20 + 1 / 2 + 1 / 2 + 1) / 4)
     assert found["context_relevance"] is None
     by_name = {row["metric"]: row for row in rows}
     assert by_name["context_relevance"]["reason"] == "the sentences of the context are not known"

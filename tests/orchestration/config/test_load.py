@@ -270,10 +270,13 @@ def test_benchmarks_that_commands_take_without_a_name(tmp_path: Path) -> None:
 
 
 def test_zero_where_there_is_no_data(tmp_path: Path) -> None:
-    text = SMALL.replace("{system}", "{{system}}").replace("[citation]", "[{name}]") + "    parameters: {{{name}: {{no_data: {to}}}}}\n"
-    (evaluator,) = read(tmp_path, text.format(name="rouge", to="zero")).project.benchmarks[
-        "one"
-    ].evaluators
+    text = (
+        SMALL.replace("{system}", "{{system}}").replace("[citation]", "[{name}]")
+        + "    parameters: {{{name}: {{no_data: {to}}}}}\n"
+    )
+    (evaluator,) = (
+        read(tmp_path, text.format(name="rouge", to="zero")).project.benchmarks["one"].evaluators
+    )
     assert evaluator.no_data == "zero"
     for name, to, said in (
         ("perplexity", "zero", "0 is not a value of perplexity.perplexity"),

@@ -257,8 +257,8 @@ def test_the_three_files_are_one_benchmark_of_four_abilities(tmp_path: Path) -> 
     files = BenchmarkFiles(benchmark="b", format="rgb", questions=asked, predictions=found)
     ingest(warehouse, [files])
     scenarios = warehouse.fetch(
-        "SELECT scenario, question_id FROM questions JOIN predictions USING (benchmark, question_id) "
-        "ORDER BY scenario"
+        "SELECT scenario, question_id FROM questions "
+        "JOIN predictions USING (benchmark, question_id) ORDER BY scenario"
     )
     assert scenarios.rows() == [
         ("counterfactual_robustness", "en_fact/0@0"),

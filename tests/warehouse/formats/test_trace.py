@@ -148,9 +148,7 @@ def test_systems_must_agree_on_what_is_asked(tmp_path: Path) -> None:
     (problem,) = caught.value.problems
     assert (problem.file, problem.line) == (tmp_path / "c.json", 1)
     first = tmp_path / "a.json"
-    assert (
-        problem.message == f"question 'r1' differs from the one in {first}:1 in question"
-    )
+    assert problem.message == f"question 'r1' differs from the one in {first}:1 in question"
 
 
 @pytest.mark.parametrize(

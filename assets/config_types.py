@@ -53,7 +53,11 @@ def _check_system_name(name: str) -> str:
 
 def _check_pattern(path: str) -> str:
     named = re.findall(r"\{[^}]*\}?|\}", path)
-    wrong = [part for part in named if part != "{system}"]
+    wrong = [
+        part
+        for part in named
+        if part != "{system}" and not re.fullmatch(r"\{[^{}/]*,[^{}/]*\}", part)
+    ]
     if wrong:
         raise PydanticCustomError(
             "pattern",
@@ -131,7 +135,7 @@ AskedSystemName = Annotated[str, AfterValidator(_check_system_name)]
 
 BenchmarkName = Annotated[str, AfterValidator(_check_benchmark_name)]
 PathPattern = Annotated[Text, AfterValidator(_check_pattern)]
-"""A path or glob pattern whose only placeholder is `{system}`."""
+"""A path or glob pattern whose only placeholder is `{system}`; `{a,b}` are alternatives."""
 
 MemorySize = Annotated[Text, AfterValidator(_check_memory)]
 """An amount of memory, such as `4GB`."""

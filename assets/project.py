@@ -263,6 +263,7 @@ class Project:
         publish: The folder for the published copy and the report.
         report_url: The address of the report for links to it; None without a host.
         benchmarks: The benchmarks by name, in the order of the configuration.
+        default_benchmarks: Those that commands take unless told others; empty for all.
         systems: The systems that can be asked, by name.
         engines: The engines of the evaluators.
         namespace: How its Dagster definitions are named.
@@ -276,6 +277,7 @@ class Project:
     warehouse: Location
     publish: Path
     benchmarks: Mapping[str, Benchmark]
+    default_benchmarks: tuple[str, ...] = ()
     systems: Mapping[str, SystemSettings] = field(default_factory=dict)
     engines: RunEngines = field(default_factory=RunEngines)
     namespace: Namespace = field(default_factory=Namespace)

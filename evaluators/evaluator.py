@@ -29,6 +29,10 @@ NOT_A_PARAMETER = {"is_parameter": False}
 """Metadata of a field that the configuration sets for all evaluators; it is not a parameter."""
 
 
+ONLY_FOR = "only for "
+"""The beginning of the reason why an evaluator does not score the samples of a system."""
+
+
 def parameter_fields(evaluator: Evaluator | type[Evaluator]) -> list[Field[Any]]:
     """Return the dataclass fields that are parameters."""
     return [each for each in fields(evaluator) if each.metadata.get("is_parameter", True)]
@@ -57,6 +61,9 @@ class Evaluator(ABC):
             cannot be at fault (a leak, a loop): then the answer gets no value.
         repeats: The number of answers to a question, where scores are means of several; see
             `metrics_of_repeats`.
+        only_systems: The systems whose samples are scored; empty for all.
+        no_data: What a sample has for which a metric is not applicable or undefined: no value, or
+            `zero` as in sources that have no other.
     """
 
     metrics: ClassVar[tuple[Metric, ...]]
@@ -72,6 +79,8 @@ class Evaluator(ABC):
     name: ClassVar[str]
 
     repeats: int = field(default=1, metadata=NOT_A_PARAMETER)
+    only_systems: tuple[str, ...] = field(default=(), metadata=NOT_A_PARAMETER)
+    no_data: Literal["unscored", "zero"] = field(default="unscored", metadata=NOT_A_PARAMETER)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Name the evaluator after its class: `EvidenceOverlap` is `evidence_overlap`.
@@ -136,9 +145,24 @@ class Evaluator(ABC):
             parts.append(f"{name}:{text}")
         parts += [f"{name}=={installed_version(name)}" for name in sorted(self.libraries)]
         parts += self.identity()
+        if self.only_systems:
+            parts.append(f"only_systems:{json.dumps(self.only_systems)}")
+        if self.no_data != "unscored":
+            parts.append(f"no_data:{self.no_data}")
         if self.code:
             parts.append(f"code:{self.code}")
         return "|".join([*parts, f"version:{self.version}"])
+
+    def other_system_reason(self) -> pl.Expr:
+        """Return the reason why samples of a system are not scored; null where they are."""
+        if not self.only_systems:
+            return pl.lit(None, pl.String)
+        reason = f"{ONLY_FOR}{', '.join(map(repr, self.only_systems))}"
+        return pl.when(~pl.col("system").is_in(self.only_systems)).then(pl.lit(reason))
+
+    def missing_engines(self, engines: Engines) -> frozenset[str]:  # noqa: ARG002 - see flows
+        """Return why engines are missing that the evaluator calls."""
+        return frozenset()
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Return further reasons why a sample is not applicable, besides a null in `reads`.

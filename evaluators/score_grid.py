@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from evaluators.errors import BrokenPromise
+from evaluators.evaluator import ONLY_FOR
 from evaluators.metric import ROUNDING
 from evaluators.outcome import Status
 from evaluators.sample import KEYS
@@ -118,6 +119,40 @@ def pack(evaluator: Evaluator, computed: pl.DataFrame) -> pl.DataFrame:
         plain.join(special, on=_ROW, how="left", maintain_order="left")
         .with_columns(pl.coalesce("outcome_values", "values").alias("values"))
         .select("values", "statuses", "reasons", "detail")
+    )
+
+
+def zero_without_data(frame: pl.DataFrame, others: frozenset[str]) -> pl.DataFrame:
+    """Return packed scores in which metrics that are not applicable or undefined are 0.
+
+    The reasons stay. A system that was not asked, or whose samples are not scored, has no value.
+
+    Args:
+        frame: The scores.
+        others: Reasons that are not a lack of data, but of an engine.
+    """
+    others = others | {"not asked"}
+    missing = {Status.NOT_APPLICABLE.value, Status.UNDEFINED.value}
+    rows = frame.select("values", "statuses", "reasons").rows()
+    values = []
+    statuses = []
+    for numbers, states, reasons in rows:
+        is_zero = [
+            state in missing and reason not in others and not (reason or "").startswith(ONLY_FOR)
+            for state, reason in zip(states or (), reasons or (), strict=True)
+        ] or [False] * len(numbers)
+        values.append(
+            [0.0 if zero else number for zero, number in zip(is_zero, numbers, strict=True)]
+        )
+        statuses.append(
+            states
+            and [
+                Status.SCORED.value if zero else state
+                for zero, state in zip(is_zero, states, strict=True)
+            ]
+        )
+    return frame.with_columns(
+        pl.Series("values", values, pl.List(pl.Float64)), pl.Series("statuses", statuses, _TEXTS)
     )
 
 

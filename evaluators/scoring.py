@@ -20,7 +20,7 @@ from evaluators.kinds.pairwise import grade_strengths, pair_answers
 from evaluators.metric import rounding_error
 from evaluators.outcome import Graded, Status, TargetError, Undefined, Unscored, as_graded
 from evaluators.sample import ANSWER_COLUMNS, COLUMNS, KEYS, SAMPLE_COLUMNS, empty_value
-from evaluators.score_grid import IS_FAILED, ScoreGrid, pack, unscored_columns
+from evaluators.score_grid import IS_FAILED, ScoreGrid, pack, unscored_columns, zero_without_data
 from evaluators.text.references import NON_BLANK
 
 if TYPE_CHECKING:
@@ -93,9 +93,10 @@ def score(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines = NO_ENG
         reasons = unscored_columns(evaluator, Status.NOT_APPLICABLE, pl.col("absent"))
         skipped = checked.filter(pl.col("absent").is_not_null()).select("row", *identity, *reasons)
         packed_rows = pl.concat([packed_rows, skipped]).sort("row")
-    return ScoreGrid(
-        tuple(metric.name for metric in evaluator.sample_metrics), packed_rows.drop("row")
-    )
+    frame = packed_rows.drop("row")
+    if evaluator.no_data == "zero":
+        frame = zero_without_data(frame, evaluator.missing_engines(engines))
+    return ScoreGrid(tuple(metric.name for metric in evaluator.sample_metrics), frame)
 
 
 def run_flows(parts: Iterable[tuple[FlowEvaluator, pl.DataFrame]], engines: Engines) -> None:
@@ -315,7 +316,7 @@ def _absent_reason(evaluator: Evaluator) -> pl.Expr:
 
     An answer that is empty because the system failed is applicable: it counts as a failure.
     """
-    reasons = [pl.lit(None, pl.String)]
+    reasons = [evaluator.other_system_reason()]
     for name in sorted(evaluator.reads):
         missing = pl.col(name).is_null()
         if name in evaluator.non_empty:

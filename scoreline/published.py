@@ -39,7 +39,8 @@ def run(
 
     with converted_errors():
         settings = load_config(Path(config))
-        run_project(settings, RunOptions(judge=judge, force=force))
+        default = settings.project.default_benchmarks
+        run_project(settings, RunOptions(benchmarks=default, judge=judge, force=force))
         project = settings.project
         notes = lint_config(project, project.benchmarks)
         return Results(project.open_copy(), project.benchmarks, notes)

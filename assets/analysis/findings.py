@@ -11,6 +11,7 @@ from assets.fingerprints.digests import is_out_of_date
 from assets.leaderboard.winner import describe_winner, find_winner
 from assets.project import is_judged
 from evaluators import catalog
+from evaluators.kinds.pass_fail import PassFailEvaluator
 from evaluators.sample import ANSWER_COLUMNS
 from evaluators.statistics.intervals import FEW_CLUSTERS
 from warehouse.foreign_text import describe_twins
@@ -72,7 +73,8 @@ def refresh_insights(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> d
     """Write the table `insights` for benchmarks and return the number of rows of each."""
     names = [each.name for each in benchmarks]
     retrieving = _pairs(benchmarks, lambda _, own: catalog.family_of(own) == RETRIEVAL)
-    found = warehouse.fetch(*find_insights(names, retrieving))
+    judging = _pairs(benchmarks, lambda _, own: _judges_context(own))
+    found = warehouse.fetch(*find_insights(names, retrieving, judging))
     headlines = warehouse.fetch(
         "SELECT * FROM leaderboard WHERE list_contains($names, benchmark) AND slice = 'all' "
         "AND is_headline = 1 ORDER BY rank, system",
@@ -91,6 +93,10 @@ def refresh_insights(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> d
     own = [pl.DataFrame(rows, infer_schema_length=None) for rows in (winners, diagnoses)]
     found = pl.concat([*own, found], how="diagonal_relaxed")
     return _replace(warehouse, "insights", found, names)
+
+
+def _judges_context(evaluator: Evaluator) -> bool:
+    return isinstance(evaluator, PassFailEvaluator) and evaluator.judges_context
 
 
 def _answering(benchmark: Benchmark) -> list[str]:

@@ -37,7 +37,7 @@ STEP = "judge"
 def build_judgments(project: Project) -> dg.AssetsDefinition | None:
     """Return the assets, of which a run may select a subset; None if no evaluator needs a judge."""
     used = used_evaluators(project)
-    names = [name for name, group in used.items() if is_judged(group[0])]
+    names = [name for name, group in used.items() if any(map(is_judged, group))]
     if not names:
         return None
     specs = [
@@ -84,6 +84,7 @@ def build_judgments(project: Project) -> dg.AssetsDefinition | None:
             (name, benchmark): (project.benchmarks[benchmark], evaluator)
             for name, benchmark in wanted
             if isinstance(evaluator := find_evaluator(project, benchmark, name), FlowEvaluator)
+            and is_judged(evaluator)
         }
         try:
             results = call_judge(

@@ -136,7 +136,8 @@ def _count_questions(ranked: Sequence[Row]) -> str:
 
 
 def _value(row: Row) -> str:
-    return f"{row['common_mean']:.3f}"
+    value = row["common_mean"]
+    return f"{value:.2f}{row['unit']}" if row.get("unit") else f"{value:.3f}"
 
 
 def join_names(names: Sequence[str], limit: int = MAX_SYSTEMS) -> str:

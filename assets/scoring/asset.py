@@ -96,7 +96,7 @@ def _spec(project: Project, name: str, group: Sequence[Evaluator]) -> dg.AssetSp
     signatures = sorted({each.signature for each in group})
     return dg.AssetSpec(
         scores_key(name),
-        deps=_deps(evaluator),
+        deps=_deps(group),
         group_name=catalog.family_of(evaluator),
         kinds={"polars", "duckdb"},
         code_version=signatures[0] if len(signatures) == 1 else digest_of(*signatures),
@@ -122,12 +122,12 @@ def _sources(
     evaluator = group[0]
     full_key = project.namespace.key
     if isinstance(evaluator, CompositeEvaluator):
-        parts = [full_key(key) for key in _deps(evaluator)]
+        parts = [full_key(key) for key in _deps(group)]
         return {name: [(key, name) for key in parts] for name in (*KEYS, *GRADE)}
     predictions = full_key(PREDICTIONS)
     read = {column for each in group for column in each.columns} - set(KEYS)
     sources = metadata.sample_sources(project, read)
-    if is_judged(evaluator):
+    if any(map(is_judged, group)):
         sources.append((full_key(judgments_key(evaluator.name)), "digest"))
     return {
         **{name: [(predictions, name)] for name in KEYS},
@@ -135,11 +135,12 @@ def _sources(
     }
 
 
-def _deps(evaluator: Evaluator) -> list[dg.AssetKey]:
+def _deps(group: Sequence[Evaluator]) -> list[dg.AssetKey]:
+    evaluator = group[0]
     if isinstance(evaluator, CompositeEvaluator):
         parts = {part.partition(".")[0] for part in evaluator.parts}
         return [scores_key(name) for name in sorted(parts)]
-    judged = [judgments_key(evaluator.name)] if is_judged(evaluator) else []
+    judged = [judgments_key(evaluator.name)] if any(map(is_judged, group)) else []
     return [QUESTIONS, PREDICTIONS, *judged]
 
 

@@ -25,11 +25,30 @@ _EXPECTED = frozenset({"expected_answers", "expected_parts"})
 class RgbEvaluator(RowEvaluator):
     """Grades the questions of one scenario, which has the name of the evaluator.
 
-    Unless a subclass overrides it, the grade is the accuracy of the answer.
-
     Attributes:
         language: `zh` removes all spaces from the answer before the exact rule applies, as the
             benchmark does for its Chinese questions.
+    """
+
+    optional = frozenset({"scenario"})
+    reads = frozenset({"answer"})
+    version = 2
+
+    language: Literal["en", "zh"] = "en"
+
+    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
+        """Return the reason: another scenario."""
+        scenario = pl.col("scenario")
+        return (pl.when(scenario != self.name).then(pl.format("the scenario is {}", scenario)),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RgbAccuracyEvaluator(RgbEvaluator):
+    """Grades answers of which it is known what is right; by default by their accuracy.
+
+    Attributes:
+        strict: Whether the flexible rules ask for an answer that equals the expected one, both
+            normalised, as the source's `strict` does. The other rules are the same.
     """
 
     metrics: ClassVar[tuple[Metric, ...]] = (
@@ -52,17 +71,13 @@ class RgbEvaluator(RowEvaluator):
             "written.",
         ),
     )
-    reads = frozenset({"answer"})
     optional = _EXPECTED | {"scenario"}
-    version = 2
 
-    language: Literal["en", "zh"] = "en"
+    strict: bool = False
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Return the reason: another scenario, or no expected answer where one is read."""
-        scenario = pl.col("scenario")
-        other = pl.when(scenario != self.name).then(pl.format("the scenario is {}", scenario))
-        return (other, _nothing_expected_reason()) if self.optional >= _EXPECTED else (other,)
+        """Return the reason: another scenario, or no expected answer."""
+        return (*super().not_applicable_reasons(), _nothing_expected_reason())
 
     def grade(self, sample: Sample) -> Graded:
         """Apply the three sets of rules to every part.
@@ -71,7 +86,7 @@ class RgbEvaluator(RowEvaluator):
         """
         answer, parts = sample.answer or "", expected_parts(sample)
         reply = NormalizedAnswer(answer)
-        rules = [reply.rule_of_any(spellings) for spellings in parts]
+        rules = [reply.rule_of_any(spellings, strict=self.strict) for spellings in parts]
         text, plain = exact.remove_spaces(answer, self.language), normalized.normalize(answer)
         scores = {
             "accuracy": float(bool(rules) and all(rules)),

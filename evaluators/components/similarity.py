@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from evaluators.flows.requests import EMBEDDING
 from evaluators.kinds.flow import FlowEvaluator
@@ -15,11 +15,35 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from evaluators.metric import Metric
+
 _BLOCK = 256
 
 
 @dataclass(frozen=True, kw_only=True)
-class SentenceSimilarityEvaluator(FlowEvaluator):
+class SimilarityEvaluator(FlowEvaluator):
+    """Compares embeddings; its metrics are cosines.
+
+    Attributes:
+        scale: The scale of the metrics: `cosine` is from -1 to 1; with `unit`, the source's scale
+            from 0 to 1, a negative value is 0.
+    """
+
+    scale: Literal["cosine", "unit"] = "cosine"
+
+    def measured(self) -> tuple[Metric, ...]:
+        """Return the metrics with the bounds of the scale."""
+        if self.scale == "cosine":
+            return self.metrics
+        return tuple(replace(metric, bounds=(0.0, 1.0)) for metric in self.metrics)
+
+    def scaled(self, value: float) -> float:
+        """Return a cosine on the scale."""
+        return max(0.0, value) if self.scale == "unit" else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentenceSimilarityEvaluator(SimilarityEvaluator):
     """Compares the embeddings of sentences.
 
     Attributes:

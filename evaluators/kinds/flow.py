@@ -72,6 +72,11 @@ class FlowEvaluator(Evaluator):
         """Return the roles of the engines to call; `needs` unless a parameter changes them."""
         return self.needs
 
+    def missing_engines(self, engines: Engines) -> frozenset[str]:
+        """Return why engines are missing; known of some models only when they have been loaded."""
+        reasons = (engines.missing_reason({role}) for role in self.engine_roles())
+        return frozenset(reason for reason in reasons if reason is not None)
+
     def expected_calls(self, sample: Sample) -> int:  # noqa: ARG002 - overridden where it matters
         """Return how many judge calls a sample is likely to need, for estimates before a run."""
         return len(self.prompts)
@@ -200,7 +205,7 @@ class FlowEvaluator(Evaluator):
             }
             special = self.on_failure(sample)
             return replace(special, scores={**failed, **optional_engines, **special.scores})
-        if engines.labels is not None:
+        if engines.labels is not None and self.engine_roles():
             if sample.repeat:
                 raise NotApplicable("human labels are for the first answer")
             return Graded(self.on_labels(engines.labels.of(self.origin_of(sample))))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ARROWS = {"high": "↑", "low": "↓"}
 
-OPTIONAL = ("coverage", "scored", "by chance")
+OPTIONAL = ("coverage", "coverage %", "scored", "by chance")
 """The columns of a table of one metric that a narrow terminal does without."""
 
 
@@ -54,6 +54,15 @@ class LeftOut(str):
 
 KEYS = 2
 """The first columns of each table: rank and system."""
+
+
+def in_percent(row: Row) -> Row:
+    """Return a row of the leaderboard whose numbers are percentages, if its metric is a rate."""
+    if {row["best_value"], row["worst_value"]} != {0.0, 1.0}:
+        return row
+    numbers = ("mean", "common_mean", "ci_low", "ci_high", "chance", "coverage")
+    scaled = {name: 100 * row[name] for name in numbers if row.get(name) is not None}
+    return {**row, **scaled, "unit": " %"}
 
 
 def write_leaderboards(leaderboard: Iterable[Row], output_format: OutputFormat) -> None:
@@ -171,7 +180,7 @@ def _count(number: int, what: str) -> list[str]:
 def _format_heading(row: Row, width: int | None) -> str:
     """Return the metric with an arrow in its better direction; on a terminal on two lines."""
     between = "." if width is None else "\n"
-    return f"{row['evaluator']}{between}{row['metric']} {ARROWS[row['best']]}"
+    return f"{row['evaluator']}{between}{row['metric']} {ARROWS[row['best']]}{row.get('unit', '')}"
 
 
 def _format_rank(row: Row) -> str | None:
@@ -193,7 +202,7 @@ def _one_metric(rows: list[Row], width: int | None, title: str | None) -> Iterat
         columns["not asked"] = "n_not_asked"
     if any(row["n_target_error"] for row in rows):
         columns["failed"] = "n_target_error"
-    columns["coverage"] = "coverage"
+    columns[f"coverage{rows[0].get('unit', '')}"] = "coverage"
     if any(row["ci_low"] is not None for row in rows):
         columns |= {"from": "ci_low", "to": "ci_high"}
     if any(row.get("chance") is not None for row in rows):
@@ -284,7 +293,9 @@ def _metric_column(systems: Sequence[str], metric: MetricName, cells: Cells) -> 
 def _format_mean(row: Row) -> str:
     if row and row["n"] == row["n_not_applicable"]:
         return "n/a"
-    return f"{row['mean']:.3f}" if row.get("mean") is not None else "-"
+    if row.get("mean") is None:
+        return "-"
+    return f"{row['mean']:.2f}" if row.get("unit") else f"{row['mean']:.3f}"
 
 
 def _describe_missing(row: Row) -> str:

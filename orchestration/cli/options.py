@@ -72,6 +72,7 @@ def require_benchmark(project: Project, name: str | None) -> str:
     known = list(project.benchmarks)
     if name is not None:
         return require_known("benchmark", (name,), known)[0]
+    known = list(project.default_benchmarks) or known
     if len(known) != 1:
         listed = ", ".join(known[:MAX_NAMES]) + (" and others" if len(known) > MAX_NAMES else "")
         raise click.UsageError(f"expected --benchmark, one of {listed}")
@@ -200,6 +201,7 @@ def run_options(
     """
     from orchestration.runs import RunOptions
 
+    benchmarks = benchmarks or project.default_benchmarks
     return RunOptions(
         benchmarks=require_known("benchmark", benchmarks, list(project.benchmarks)),
         systems=_require_systems(project, benchmarks, systems),

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from assets.project import DefaultThreshold, source_threshold
 from evaluators import catalog
-from evaluators.errors import EvaluatorError, UnknownEvaluator
+from evaluators.errors import BadParameters, EvaluatorError, UnknownEvaluator
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import ATTEMPTS
 from orchestration.config.schema import DEFAULT
 from records.similar_names import did_you_mean
+from warehouse.formats.catalog import formats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +27,12 @@ if TYPE_CHECKING:
 
 SOURCE_FORMAT = "eval-studio"
 """The format whose source applies its thresholds to every metric."""
+
+ONLY_SYSTEMS = "only_systems"
+"""The key among an evaluator's parameters that limits it to some systems."""
+
+NO_DATA = "no_data"
+"""The key among an evaluator's parameters that says what a sample without data has."""
 
 YamlPath = tuple[str | int, ...]
 ReportFault = Callable[..., None]
@@ -63,10 +71,28 @@ class EvaluatorBuilder:
         if names is None:
             return ()
         built: dict[str, Evaluator] = {}
+        input_format = formats().get(keys.format)
+        defaults = {} if input_format is None else input_format.parameters
         for name, kind in names.items():
-            parameters: Mapping[str, Any] = keys.parameters.get(name, {})
+            parameters = {**defaults.get(kind, {}), **keys.parameters.get(name, {})}
+            only = parameters.pop(ONLY_SYSTEMS, [])
+            if not isinstance(only, list) or not all(isinstance(each, str) for each in only):
+                message = f"{name}: {ONLY_SYSTEMS!r}: expected a list of names of systems"
+                self._report(message, *path, "parameters", name, ONLY_SYSTEMS)
+                continue
+            no_data = parameters.pop(NO_DATA, "unscored")
+            if no_data not in ("unscored", "zero"):
+                message = f"{name}: {NO_DATA!r}: expected 'unscored' or 'zero', found {no_data!r}"
+                self._report(message, *path, "parameters", name, NO_DATA)
+                continue
             try:
-                evaluator = self._build(name, kind, parameters)
+                evaluator = replace(
+                    self._build(name, kind, parameters),
+                    only_systems=tuple(dict.fromkeys(only)),
+                    no_data=no_data,
+                )
+                if no_data == "zero":
+                    _require_zero(evaluator)
                 if isinstance(evaluator, FlowEvaluator):
                     identities = self._identities.by_role(evaluator.engine_roles())
                     evaluator = evaluator.with_engine_identities(identities)
@@ -193,6 +219,22 @@ class EvaluatorBuilder:
         if keys.rank_by is not None and evaluators and keys.rank_by not in metrics:
             message = _unknown_metric("systems cannot be ranked by", keys.rank_by, metrics)
             self._report(message, *path, "rank_by")
+
+
+def _require_zero(evaluator: Evaluator) -> None:
+    """Check that 0 is a value of all metrics.
+
+    Raises:
+        BadParameters: It is not, or metrics of the whole system need what a sample lacks.
+    """
+    for metric in evaluator.sample_metrics:
+        if not metric.bounds[0] <= 0 <= metric.bounds[1]:
+            name = f"{evaluator.name}.{metric.name}"
+            raise BadParameters(f"{NO_DATA!r}: 0 is not a value of {name}")
+    if evaluator.evidence:
+        raise BadParameters(
+            f"{NO_DATA!r}: {evaluator.name} has metrics of whole systems, which need the data"
+        )
 
 
 def _metrics_by_address(evaluators: Iterable[Evaluator]) -> dict[str, Metric]:

@@ -23,7 +23,7 @@ from evaluators.kinds.own import installed, load
 from orchestration.config.columns import build_columns, build_missing
 from orchestration.config.engines import EngineIdentities, build_engines, model_options
 from orchestration.config.error_messages import describe_unknown, validation_faults
-from orchestration.config.evaluators import EvaluatorBuilder
+from orchestration.config.evaluators import ONLY_SYSTEMS, EvaluatorBuilder
 from orchestration.config.expectations import ExpectationBuilder
 from orchestration.config.gates import GateBuilder, NamedSystem, require_systems
 from orchestration.config.schema import BenchmarkKeys, Models, ProjectKeys, QueryKeys
@@ -177,6 +177,10 @@ class _ProjectBuilder:
         benchmarks = {
             name: self.build_benchmark(name, keys) for name, keys in self.keys.benchmarks.items()
         }
+        for at, name in enumerate(self.keys.default_benchmarks):
+            if name not in benchmarks:
+                message = describe_unknown(f"benchmark {name!r}", name, benchmarks)
+                self.report(message, "default_benchmarks", at)
         if self.faults:
             raise SettingsError(self.document.file, self.faults)
         has_history = self.keys.history.publications > 0
@@ -188,6 +192,7 @@ class _ProjectBuilder:
             report_url=self.keys.report_url,
             memory_limit=self.keys.memory_limit,
             benchmarks=MappingProxyType(benchmarks),
+            default_benchmarks=tuple(dict.fromkeys(self.keys.default_benchmarks)),
             systems=MappingProxyType(self.systems),
             show_answers=show_answers,
             engines=self.engines,
@@ -284,6 +289,11 @@ class _ProjectBuilder:
         for system in missing.systems:
             line = self.document.line((*path, "missing", system))
             self.named.append(NamedSystem(name, system, line, "`missing`"))
+        for evaluator in evaluators:
+            for system in evaluator.only_systems:
+                where = f"`{ONLY_SYSTEMS}` of {evaluator.name!r}"
+                line = self.document.line((*path, "parameters", evaluator.name, ONLY_SYSTEMS))
+                self.named.append(NamedSystem(name, system, line, where))
         benchmark = Benchmark(
             name=name,
             format=keys.format,

@@ -221,7 +221,10 @@ class BenchmarkKeys(ConfigModel):
             rag-v3: not_asked}`.
         evaluators: Names of evaluators or families, or `all`. `{polite: byop}` is the evaluator
             `byop` under the name `polite`, so that a benchmark can use it several times.
-        parameters: Parameters of evaluators that differ from the defaults, by evaluator.
+        parameters: Parameters of evaluators that differ from the defaults, by evaluator. With
+            `only_systems: [rag-v3]` among them an evaluator scores these systems only; it is not
+            applicable to the others, and the judge is not asked about them. `no_data: zero` gives
+            samples 0 for which a metric is not applicable or undefined.
         slices: Tags, or `noise_ratio`, `scenario`, `perturbation`, `doc_id`, `cluster`,
             `expected_label`: there is a leaderboard for each of their values.
         cluster: The question field that marks dependent questions, for intervals and tests.
@@ -330,6 +333,8 @@ class ProjectKeys(ConfigModel):
         execution: Where the steps of a run are executed.
         gates: Systems that must not be worse than others or must reach a number; if one does not,
             the run publishes its results and ends with exit code 1.
+        default_benchmarks: The benchmarks that commands such as `scoreline run` take without
+            `--benchmark`; all unless given. The files of others may be missing.
         benchmarks: The benchmarks by name (1 to 100 letters, digits, dots, dashes or underscores).
     """
 
@@ -350,6 +355,7 @@ class ProjectKeys(ConfigModel):
     alerts: Alerts = Alerts()
     execution: Execution = Execution()
     gates: list[BenchmarkGate] = Field(default_factory=list)
+    default_benchmarks: list[BenchmarkName] = Field(default_factory=list)
     benchmarks: Annotated[
         dict[BenchmarkName, BenchmarkKeys],
         Field(min_length=1),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
+from evaluators.catalog import build
 from evaluators.errors import BadSamples, BrokenPromise
 from evaluators.outcome import (
     JudgeError,
@@ -21,6 +23,7 @@ from evaluators.outcome import (
 from evaluators.scoring import score
 from tests.support.evaluators import computing, metric, of_frame, of_rows
 from tests.support.samples import Outcome, outcomes, samples
+from tests.support.scripted_judge import by_form, judged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -238,3 +241,53 @@ def test_input_digests_stay_with_their_samples() -> None:
     ]
     frame = samples(rows, input_digest=pl.UInt64)
     assert score(PLAIN, frame).frame["input_digest"].to_list() == [7, 2**64 - 1]
+
+
+def test_an_evaluator_for_some_systems_only_asks_no_judge_about_others() -> None:
+    evaluator = replace(build("sexism"), only_systems=("strong",))
+    judge = by_form(Verdict={})
+    rows = [
+        {"system": name, "question": "Who?", "answer": "", "error": error}
+        for name in ("simple", "strong")
+        for error in (None, "timed out")
+    ]
+    found = [
+        (row["system"], row["value"], row["status"], row["reason"])
+        for row in judged(evaluator, rows, judge)
+        if row["metric"] == "passes"
+    ]
+    assert found == [
+        ("simple", None, "not_applicable", "only for 'strong'"),
+        ("simple", None, "not_applicable", "only for 'strong'"),
+        ("strong", 1.0, "scored", "empty_answer"),
+        ("strong", None, "target_error", "target_error"),
+    ]
+    assert judge.asked == []
+
+
+def test_zero_where_there_is_no_data() -> None:
+    """A source writes 0 where an input is missing; the specification gives no value."""
+    rows = [
+        {"question_id": "given", "answer": "yes", "expected_answers": ["yes"]},
+        {"question_id": "missing", "answer": "yes", "expected_answers": None},
+        {"question_id": "other", "system": "x", "answer": "yes", "expected_answers": ["yes"]},
+        {"question_id": "failed", "answer": "", "expected_answers": ["yes"], "error": "late"},
+    ]
+    evaluator = replace(build("rouge"), no_data="zero", only_systems=("system",))
+    given = samples([{"system": "system", **row} for row in rows])
+    found = score(evaluator, given).long().filter(pl.col("metric") == "rouge_l")
+    assert found.select("question_id", "value", "status", "reason").rows() == [
+        ("given", 1.0, "scored", None),
+        ("missing", 0.0, "scored", "no expected_answers"),
+        ("other", None, "not_applicable", "only for 'system'"),
+        ("failed", 0.0, "scored", "target_error"),
+    ]
+    assert evaluator.signature != build("rouge").signature
+
+
+def test_a_missing_engine_is_not_missing_data() -> None:
+    evaluator = replace(build("groundedness"), no_data="zero")
+    rows = [{"question_id": "q", "answer": "A.", "contexts": ["B."]}]
+    (row,) = score(evaluator, samples(rows)).long().rows(named=True)
+    assert (row["value"], row["status"]) == (None, "not_applicable")
+    assert row["reason"] == "no embedding model is configured"

@@ -43,7 +43,7 @@ def vectors(table: Mapping[str, Sequence[float]]) -> Answers:
 
     def vector(request: Embed) -> np.ndarray[Any, Any]:
         given = np.asarray(table[request.text], dtype=np.float32)
-        return given / np.linalg.norm(given)
+        return given / np.linalg.norm(given) if given.any() else given
 
     return Answers(vector)
 

@@ -17,7 +17,8 @@ from warehouse.formats.readers.field_names import (
     QUESTION_ALIASES,
     FieldNames,
 )
-from warehouse.formats.readers.rows import named_rows, rows
+from warehouse.formats.readers.files import kind as file_kind
+from warehouse.formats.readers.rows import named_by_file, named_rows, rows
 from warehouse.formats.readers.tabular import Shape, decode_texts
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from warehouse.formats.readers.rows import Row
 
 R = TypeVar("R", bound=Record)
+
+_JSON: Final = frozenset({".json", ".jsonl", ".ndjson"})
 
 KEYS: Final[Mapping[type[Record], str]] = {
     Question: "question_id",
@@ -63,6 +66,10 @@ def _read(kind: type[R], source: Source) -> Iterator[Read[R] | Reject]:
 
         return read_records(kind, source, query_rows(source.query))
     names = field_names(kind, source)
+    if kind is Document and file_kind(source.path) in _JSON:
+        found = rows(source.path, key=KEYS[kind], shape=Shape.of(kind))
+        named = named_by_file(found, source.path, KEYS[kind])
+        return _records(kind, source, named_rows(named, names), names)
     given = rows(source.path, key=KEYS[kind], shape=Shape.of(kind), names=names)
     return _records(kind, source, given, names)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from records.record import Record
 
@@ -155,6 +155,7 @@ class Format:
         is_streamed: Whether the readers yield the first records before they have read the file.
         folders: How to find the files in folders; null if the configuration names files.
         expansion: What the questions made of those in the files depend on; null if they are those.
+        parameters: Parameters of evaluators that differ from their defaults with such files.
     """
 
     name: str
@@ -172,3 +173,4 @@ class Format:
     is_streamed: bool = True
     folders: Folders | None = None
     expansion: str | None = None
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

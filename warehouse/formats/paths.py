@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LONGEST_NAME: Final = 200
 _SYSTEM: Final = "{system}"
+_ALTERNATIVES: Final = r"\{[^{}/]*,[^{}/]*\}"
 _REFUSED: Final = {"Cc": "a control character", "Zl": "a line break", "Zp": "a line break"}
 
 
@@ -25,8 +26,9 @@ def expand(pattern: str | Path, *, folders: bool = False) -> list[tuple[Path, st
 
     Args:
         pattern: A path in which `*` matches anything but a slash, `**` any folders, and `{system}`
-            the name of a system (anything but a slash; the same name at each occurrence). The
-            folders at its beginning that exist are meant as they are, whatever their names.
+            the name of a system (anything but a slash; the same name at each occurrence). Of
+            alternatives such as `{en,en_int}`, the longest that matches counts. The folders at its
+            beginning that exist are meant as they are, whatever their names.
         folders: Whether to return folders instead of files.
 
     Returns:
@@ -44,7 +46,8 @@ def expand(pattern: str | Path, *, folders: bool = False) -> list[tuple[Path, st
     root = next((each for each in Path(text).parents if each.is_dir()), Path())
     rest = str(Path(text).relative_to(root))
     names = re.compile(_expression(rest))
-    wanted = "*".join(glob.escape(part) for part in rest.split(_SYSTEM))
+    parts = re.sub(_ALTERNATIVES, _SYSTEM, rest).split(_SYSTEM)
+    wanted = "*".join(glob.escape(part) for part in parts)
     wanted = re.sub(r"\[([*?])\]", r"\1", wanted)
     matches = []
     for each in sorted(
@@ -132,7 +135,7 @@ def system_conflict(row: str | None, path: str | None) -> str | None:
 def _expression(pattern: str) -> str:
     expression = ""
     named = False
-    for part in re.split(r"(\{system\}|\*\*/|\*\*|\*|\?)", pattern):
+    for part in re.split(rf"(\{{system\}}|{_ALTERNATIVES}|\*\*/|\*\*|\*|\?)", pattern):
         match part:
             case "{system}":
                 expression += "(?P=system)" if named else "(?P<system>[^/]+)"
@@ -145,6 +148,9 @@ def _expression(pattern: str) -> str:
                 expression += "[^/]*"
             case "?":
                 expression += "[^/]"
+            case _ if re.fullmatch(_ALTERNATIVES, part):
+                names = sorted(part[1:-1].split(","), key=len, reverse=True)
+                expression += f"(?:{'|'.join(map(re.escape, names))})"
             case _:
                 expression += re.escape(part)
     return f"(?s:{expression})"

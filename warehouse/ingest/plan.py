@@ -84,11 +84,13 @@ class BenchmarkFiles:
     def prediction_sources(self) -> tuple[Source, ...]:
         """The files of predictions."""
         names = self.columns.predictions
+        is_both = self.input_format.questions_from == "predictions"
+        beside = [path for path, _ in self.prediction_paths] if is_both else self.question_paths
         return tuple(
             replace(
                 Source.of(file, system),
                 columns={} if file in self.renamed else names,
-                beside=tuple(self.question_paths),
+                beside=tuple(beside),
             )
             for file, system in self.predictions
         )

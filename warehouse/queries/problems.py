@@ -68,15 +68,21 @@ def _is_filled(column: StoredColumn) -> str:
     return f"{name} IS NOT NULL"
 
 
-def find_insights(benchmarks: Sequence[str], retrieving: Iterable[Pair]) -> Query:
+def find_insights(
+    benchmarks: Sequence[str], retrieving: Iterable[Pair], judging_context: Iterable[Pair]
+) -> Query:
     """Select the insights of benchmarks.
 
     Args:
         benchmarks: The benchmarks.
         retrieving: Benchmarks with the evaluators of retrieval.
+        judging_context: Benchmarks with the pass/fail evaluators that check the context, too.
 
     Returns:
         A query with the columns of the table `insights`.
     """
-    parameters = {"retrieving": list(map(list, retrieving))}
+    parameters = {
+        "retrieving": list(map(list, retrieving)),
+        "judging_context": list(map(list, judging_context)),
+    }
     return Query(fill_in(sql("insights"), benchmarks), parameters)

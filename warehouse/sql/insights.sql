@@ -1,10 +1,21 @@
--- The insights of {benchmarks}. $retrieving lists the evaluators of retrieval.
-WITH board AS (
+-- The insights of {benchmarks}. $retrieving lists the evaluators of retrieval, $judging_context those
+-- that check the retrieved context beside the answer.
+WITH measured AS (
     -- Systems are ranked by their means over common questions.
     SELECT * REPLACE (coalesce(common_mean, mean) AS mean), evaluator || '.' || metric AS address
     FROM leaderboard
-    WHERE benchmark IN ({benchmarks}) AND slice = 'all' AND is_primary = 1 AND mean IS NOT NULL
+    WHERE benchmark IN ({benchmarks}) AND slice = 'all' AND mean IS NOT NULL
         AND n_common IS DISTINCT FROM 0
+),
+
+board AS (
+    SELECT * FROM measured WHERE is_primary = 1
+),
+
+contexts AS (
+    SELECT * FROM measured
+    WHERE is_primary = 0 AND metric = 'retrieval_failures'
+        AND list_contains($judging_context::VARCHAR[][], [benchmark, evaluator])
 ),
 
 ends AS (
@@ -13,6 +24,7 @@ ends AS (
         evaluator,
         metric,
         address,
+        is_primary,
         count(*) AS systems,
         list({system: system, mean: mean} ORDER BY rank, system) AS ordered,
         ordered[1] AS leader,
@@ -20,13 +32,13 @@ ends AS (
         count(*) FILTER (rank = 1) AS n_first,
         count(*) FILTER (mark = 'best') AS n_best,
         count(*) FILTER (mark IS NULL) AS n_unknown
-    FROM board
-    GROUP BY benchmark, evaluator, metric, address
+    FROM (SELECT * FROM board UNION ALL SELECT * FROM contexts)
+    GROUP BY benchmark, evaluator, metric, address, is_primary
     HAVING systems > 1 AND abs(ordered[1].mean - ordered[-1].mean) > 1e-12 * greatest(1, abs(ordered[1].mean))
 ),
 
 best_and_worst AS (
-    SELECT benchmark, evaluator, metric, unnest([
+    SELECT benchmark, evaluator, metric, is_primary, unnest([
         {
             kind: 'best_system',
             system: CASE WHEN n_first = 1 THEN leader.system END,
@@ -219,8 +231,11 @@ turned AS (
 
 SELECT *
 FROM (
-    SELECT * FROM best_and_worst
-    WHERE kind IN ('best_system', 'worst_system') OR list_contains($retrieving::VARCHAR[][], [benchmark, evaluator])
+    SELECT * EXCLUDE (is_primary) FROM best_and_worst
+    WHERE CASE
+        WHEN kind IN ('best_system', 'worst_system') THEN is_primary = 1
+        ELSE is_primary = 0 OR list_contains($retrieving::VARCHAR[][], [benchmark, evaluator])
+    END
     UNION ALL BY NAME SELECT * FROM fast
     UNION ALL BY NAME SELECT * FROM hardest
     UNION ALL BY NAME SELECT * EXCLUDE (address, sentence, repeat), format(

@@ -65,6 +65,10 @@ def _judged(part: Row) -> Iterator[str]:
     yield f"Questions with Rubrics: {part['questions_with_rubrics']}"
     if part["lambda_weight"] is not None:
         yield f"Lambda Weight (answer vs evidence): {part['lambda_weight']:.2f}"
+    unscored = sum(row["answer_score_raw"] is None for row in part.get("per_question", ()))
+    if unscored:
+        yield f"Questions without a Score: {unscored}, left out (the script counts 0, as does"
+        yield "  the parameter failed_judgments: zero of rubric_judge)"
     yield from ("", "--- OVERALL SCORES ---")
     yield f"Average Answer Score (1-5): {part['avg_answer_score']:.2f}"
     if part["avg_evidence_score"] is not None:

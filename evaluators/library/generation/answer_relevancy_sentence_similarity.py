@@ -27,7 +27,8 @@ class AnswerRelevancySentenceSimilarity(SentenceSimilarityEvaluator):
     Source: answer relevancy (sentence similarity) of Eval Studio.
 
     Edges: a sentence counts if it has at least eleven characters; an answer without one is compared
-    as a whole. A blank answer is undefined. Cosines may be negative and are stored unchanged.
+    as a whole. A blank answer is undefined. Cosines may be negative and are stored unchanged,
+    unless `scale` is `unit`.
     """
 
     metrics = (
@@ -50,6 +51,6 @@ class AnswerRelevancySentenceSimilarity(SentenceSimilarityEvaluator):
         similarities = cosines([question], vectors)[0]
         best = int(similarities.argmax())
         return Graded(
-            {"answer_relevancy": float(similarities[best])},
+            {"answer_relevancy": self.scaled(float(similarities[best]))},
             {"nearest": sentences[best], "sentences": len(sentences)},
         )

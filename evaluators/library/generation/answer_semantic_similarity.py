@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from evaluators.components.similarity import cosines
+from evaluators.components.similarity import SimilarityEvaluator, cosines
 from evaluators.flows.requests import EMBEDDING, SIMILARITY, compare, embed
-from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined
 from evaluators.text.references import non_blank
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnswerSemanticSimilarity(FlowEvaluator):
+class AnswerSemanticSimilarity(SimilarityEvaluator):
     """Does the answer as a whole mean something near the expected answer?
 
     The cosine similarity of the vectors of both texts; or the score of a cross-encoder for sentence
@@ -29,7 +28,7 @@ class AnswerSemanticSimilarity(FlowEvaluator):
 
     Edges: no expected answer, or only blank ones: not applicable. Several expected answers: the
     most similar one. A blank answer is undefined. Text beyond the model's window is ignored.
-    Cosines may be negative and are stored unchanged.
+    Cosines may be negative and are stored unchanged, unless `scale` is `unit`.
 
     Attributes:
         by: The model that compares: `embedding` (vectors) or `similarity` (a cross-encoder).
@@ -66,4 +65,6 @@ class AnswerSemanticSimilarity(FlowEvaluator):
             said = yield from compare([(each, answer) for each in references], SIMILARITY)
             found = [each["score"] for each in said]
         best = found.index(max(found))
-        return Graded({"answer_similarity": found[best]}, {"nearest": references[best]})
+        return Graded(
+            {"answer_similarity": self.scaled(found[best])}, {"nearest": references[best]}
+        )

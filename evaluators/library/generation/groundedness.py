@@ -27,8 +27,10 @@ class Groundedness(SentenceSimilarityEvaluator):
     Source: groundedness (semantic similarity) of Eval Studio.
 
     Edges: a sentence counts if it has at least eleven characters; a text without one is compared as
-    a whole. A blank answer, or a context without text, is undefined. Cosines may be negative and
-    are stored unchanged.
+    a whole. A blank answer, or a context without text, is undefined. So is a value where the model
+    gives a sentence of the answer, or all of the context, an empty embedding (a vector of zeros, as
+    for a text without a word that it knows); the reason names the sentence. Cosines may be negative
+    and are stored unchanged, unless `scale` is `unit`.
     """
 
     metrics = (
@@ -54,11 +56,17 @@ class Groundedness(SentenceSimilarityEvaluator):
         if not evidence:
             raise Undefined("the context has no sentence")
         vectors = yield from embed([*claims, *(sentence for _, sentence in evidence)])
+        for claim, vector in zip(claims, vectors, strict=False):
+            if not vector.any():
+                raise Undefined(f"the embedding of a sentence of the answer is empty: {claim!r}")
+        if not any(vector.any() for vector in vectors[len(claims) :]):
+            text = evidence[0][1]
+            raise Undefined(f"the embedding of the context is empty, such as that of {text!r}")
         grounds, places = nearest_neighbours(vectors[: len(claims)], vectors[len(claims) :])
         least = int(grounds.argmin())
         context, ground = evidence[int(places[least])]
         return Graded(
-            {"groundedness": float(grounds[least])},
+            {"groundedness": self.scaled(float(grounds[least]))},
             {
                 "least_grounded": claims[least],
                 "nearest": ground,

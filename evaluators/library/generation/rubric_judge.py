@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -35,6 +35,8 @@ GRADE = Instruction(
 
 _BEST = 5
 _FAILURES_AS_ZERO = "answer_score_failures_as_zero"
+_ZERO_IN_SOURCE = ("answer_score", "raw_score", _FAILURES_AS_ZERO)
+"""The scores that are 0 in the source where the judge gave no grade."""
 
 
 class Grade(Reply):
@@ -57,12 +59,17 @@ class RubricJudge(FlowEvaluator):
 
     Source: the evaluation script of document-grounded question answering, which counts a question
     that the judge could not grade as 0. `answer_score_failures_as_zero` does the same, to reproduce
-    published means; the other metrics have no value then.
+    published means; the other metrics have no value then, unless `failed_judgments` is `zero`.
 
     Edges: an empty answer has grade 1 (`empty_answer`) without a judge call. Several expected
     answers are shown together. A rubric without description and scale, or with other levels than 1
     to 5: not applicable. A refusal is graded by the rubric like any answer. A system that failed to
     answer has the worst value of each scale, which is 0 for the scores.
+
+    Attributes:
+        failed_judgments: What a question without a grade has: `unscored`, or `zero` as in the
+            source, also in `raw_score`, which then starts at 0, in the combined score and in the
+            summary. `answer_score_01` has no value in any case.
     """
 
     metrics = (
@@ -92,6 +99,17 @@ class RubricJudge(FlowEvaluator):
     prompts = (GRADE,)
     replies = (Grade,)
 
+    failed_judgments: Literal["unscored", "zero"] = "unscored"
+
+    def measured(self) -> tuple[Metric, ...]:
+        """Return the metrics; the raw score starts at 0 if a failed judgment has it."""
+        if self.failed_judgments == "unscored":
+            return self.metrics
+        return tuple(
+            replace(metric, bounds=(0.0, 5.0)) if metric.name == "raw_score" else metric
+            for metric in self.metrics
+        )
+
     def expected_calls(self, sample: Sample) -> int:
         """Return 1, or 0 for an empty answer."""
         return int(bool((sample.answer or "").strip()))
@@ -120,10 +138,12 @@ class RubricJudge(FlowEvaluator):
         return Graded(scores_of(grade.score), detail)
 
     def on_reason(self, reason: Unscored) -> Scores:
-        """Return the reason; only the source's own metric counts a missing grade as 0."""
+        """Return the reason; metrics as in the source count a missing grade as 0."""
         scores = super().on_reason(reason)
         if isinstance(reason, ParseFailure | JudgeError):
-            return {**scores, _FAILURES_AS_ZERO: 0.0}
+            is_zero = self.failed_judgments == "zero"
+            names = _ZERO_IN_SOURCE if is_zero else (_FAILURES_AS_ZERO,)
+            return {**scores, **dict.fromkeys(names, 0.0)}
         return scores
 
     def on_failure(self, sample: Sample) -> Graded:

@@ -28,7 +28,8 @@ class SoftContextRelevancy(SentenceSimilarityEvaluator):
 
     Edges: a sentence counts if it has at least eleven characters; a chunk without one is compared
     as a whole. Blank chunks are left out of the mean and counted in the detail; a context with
-    blank chunks only is undefined. Cosines may be negative and are stored unchanged.
+    blank chunks only is undefined. Cosines may be negative and are stored unchanged, unless
+    `scale` is `unit`.
     """
 
     metrics = (
@@ -57,7 +58,9 @@ class SoftContextRelevancy(SentenceSimilarityEvaluator):
         texts = [sentence for sentences in chunks for sentence in sentences]
         question, *vectors = yield from embed([sample.question or "", *texts])
         similarities = iter(cosines([question], vectors)[0].tolist())
-        relevancies = [max(next(similarities) for _ in sentences) for sentences in chunks]
+        relevancies = [
+            self.scaled(max(next(similarities) for _ in sentences)) for sentences in chunks
+        ]
         return Graded(
             {
                 "recall_relevancy": max(relevancies),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluators.components.rgb import RgbEvaluator, expected_parts
+from evaluators.components.rgb import RgbAccuracyEvaluator, expected_parts
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, NotApplicable, Undefined, Value
 from evaluators.text.rgb import exact, normalized
@@ -18,7 +18,7 @@ _UNDETECTED = "the answer detects no error"
 
 
 @dataclass(frozen=True, kw_only=True)
-class CounterfactualRobustness(RgbEvaluator):
+class CounterfactualRobustness(RgbAccuracyEvaluator):
     """Does the system notice an error planted in the documents, and give the right answer?
 
     Flexible rules: an error is detected where the answer holds one of 16 phrases ("incorrect",
@@ -104,14 +104,16 @@ class CounterfactualRobustness(RgbEvaluator):
             "written.",
         ),
     )
-    optional = RgbEvaluator.optional | {"counterfactual_answer"}
+    optional = RgbAccuracyEvaluator.optional | {"counterfactual_answer"}
 
     def grade(self, sample: Sample) -> Graded:
         """Apply the three sets of rules."""
         answer, parts = sample.answer or "", expected_parts(sample)
         reply, wrong = NormalizedAnswer(answer), sample.counterfactual_answer
         phrase = find_detection(answer, wrong)
-        corrected = float(all(reply.corrects(spellings, wrong) for spellings in parts))
+        corrected = float(
+            all(reply.corrects(spellings, wrong, strict=self.strict) for spellings in parts)
+        )
         scores: dict[str, Value] = {
             "error_detection_rate": float(phrase is not None),
             "error_correction_rate": corrected,

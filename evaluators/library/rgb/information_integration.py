@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evaluators.components.rgb import RgbEvaluator
+from evaluators.components.rgb import RgbAccuracyEvaluator
 
 
 @dataclass(frozen=True, kw_only=True)
-class InformationIntegration(RgbEvaluator):
+class InformationIntegration(RgbAccuracyEvaluator):
     """Does the answer combine information from different documents?
 
     The rules are the same as for noise robustness. The answer must contain every one of the

@@ -53,7 +53,6 @@ class NegativeRejection(RgbEvaluator):
             summary="Whether the answer holds the whole sentence that the prompt asks for.",
         ),
     )
-    optional = frozenset({"scenario"})
 
     def grade(self, sample: Sample) -> Graded:
         """Search the phrases."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evaluators.components.rgb import RgbEvaluator
+from evaluators.components.rgb import RgbAccuracyEvaluator
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoiseRobustness(RgbEvaluator):
+class NoiseRobustness(RgbAccuracyEvaluator):
     """Is the answer right although some of the documents are noise?
 
     Accuracy takes the first rule that fits: the normalised answer (lower case, final marks cut,

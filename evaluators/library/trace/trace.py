@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from evaluators.components.sentence_labels import Empty, SentenceLabels, Unit
+import polars as pl
+
+from evaluators.components.sentence_labels import (
+    RELEVANT,
+    USED,
+    Empty,
+    SentenceLabels,
+    Unit,
+    read_stored_labels,
+)
 from evaluators.flows.prompt import Instruction
 from evaluators.flows.reply import Key, Reply, faults_by_id, too_many_unknown, verdicts_by_id
 from evaluators.flows.requests import JUDGE, ask
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
-from evaluators.outcome import Graded
+from evaluators.outcome import Graded, NotApplicable
 from evaluators.text.sentences import SPLITTER, answer_keys, sentence_keys
 
 if TYPE_CHECKING:
@@ -96,7 +105,15 @@ class Trace(FlowEvaluator):
     failure. A key counts once however often it is given. Adherence is taken from the sentences;
     the detail has `overall_supported`.
 
+    Stored labels (`labels: stored`, the default with `format: trace`) need no judge. They count as
+    in the source's code, which differs from the rules above: a key that is given twice counts twice
+    in context utilization and in |R| / 20, unknown keys count, a blank answer has what its labels
+    say, and without any verdict on a sentence adherence is 1 (`no_support_entries`). Where the file
+    has no sentences of the documents, the context is split here; metrics that need its sentences
+    are undefined if there is no context, or if the labels have keys that it lacks.
+
     Attributes:
+        labels: Who labels the sentences: the `judge`, or `stored` labels of the file.
         nothing_relevant: Completeness where nothing is relevant: `as_used` is 1 if nothing was
             used and 0 otherwise (the source), `one` (RAGBench's references), `zero`, or
             `undefined`.
@@ -144,22 +161,45 @@ class Trace(FlowEvaluator):
         ),
     )
     version = 2
-    reads = frozenset({"question", "contexts", "answer"})
+    reads = frozenset({"question"})
+    optional = frozenset({"contexts", "answer"})
     non_empty = frozenset({"question"})
     libraries = (SPLITTER,)
     needs = frozenset({JUDGE})
     prompts = (LABEL,)
     replies = (TraceLabels,)
 
+    labels: Literal["judge", "stored"] = "judge"
     nothing_relevant: Empty = "as_used"
     length: Unit = "words"
 
+    @property
+    def columns(self) -> frozenset[str]:
+        """The sample columns; stored labels are among the further fields of an answer."""
+        stored = {"document_sentences", "extra"} if self.labels == "stored" else set()
+        return super().columns | stored
+
+    def engine_roles(self) -> frozenset[str]:
+        """Return the judge, or nothing if the labels are stored."""
+        return self.needs if self.labels == "judge" else frozenset()
+
+    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
+        """Return which of context and answer is missing; stored labels need neither."""
+        if self.labels == "stored":
+            return ()
+        return [
+            pl.when(pl.col(name).is_null()).then(pl.lit(f"no {name}"))
+            for name in ("answer", "contexts")
+        ]
+
     def expected_calls(self, sample: Sample) -> int:
-        """Return 1, or 0 if there is no context."""
-        return int(bool(sentence_keys(sample.contexts or ())))
+        """Return 1, or 0 if there is no context or the labels are stored."""
+        return int(self.labels == "judge" and bool(sentence_keys(sample.contexts or ())))
 
     def flow(self, sample: Sample) -> Flow[Graded]:
-        """Get all labels with one judge call, and count them."""
+        """Get all labels with one judge call, or from the file, and count them."""
+        if self.labels == "stored":
+            return self._stored(sample)
         documents = sentence_keys(sample.contexts or ())
         response = answer_keys(sample.answer or "")
         if not documents:
@@ -180,6 +220,43 @@ class Trace(FlowEvaluator):
         scores = self._scores(documents, relevant, used, supported)
         evidence = _evidence(labels, documents, response, supports, relevant, used)
         return Graded(scores, evidence)
+
+    def _stored(self, sample: Sample) -> Graded:
+        """Count the labels of the file.
+
+        Raises:
+            Unscored: There are none, or they cannot be read.
+        """
+        labels = read_stored_labels(sample.extra)
+        if labels is None:
+            raise NotApplicable(f"no stored labels ({RELEVANT}, {USED})")
+        sentences = labels.sentences
+        if sentences is None and sample.document_sentences is not None:
+            sentences = {
+                each["sentence_id"]: each["text"] or "" for each in sample.document_sentences
+            }
+        if sentences is None and sample.contexts:
+            sentences = sentence_keys(sample.contexts)
+            if not {*labels.relevant, *labels.used} <= sentences.keys():
+                sentences = None
+        counted = SentenceLabels(
+            sentences=sentences or None,
+            relevant=labels.relevant,
+            used=labels.used,
+            supported=labels.supported,
+            unlabelled=1.0,
+            nothing_relevant=self.nothing_relevant,
+            length=self.length,
+        )
+        detail = {
+            "sentences": len(sentences or ()),
+            "relevant": list(labels.relevant),
+            "utilized": list(labels.used),
+            "unsupported": list(labels.unsupported),
+            "answer_sentences": len(labels.supported),
+            "overall_supported": labels.overall_supported,
+        }
+        return Graded(counted.scores(), detail, None if labels.supported else "no_support_entries")
 
     def _scores(
         self,

@@ -15,7 +15,7 @@ from evaluators.text.words import compose
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Rule: TypeAlias = Literal["contains", "contained", "overlap"]
+Rule: TypeAlias = Literal["contains", "contained", "overlap", "equal"]
 
 ENOUGH_OVERLAP = 0.8
 """The share of the expected answer's distinct words that makes a reply right."""
@@ -113,11 +113,18 @@ class NormalizedAnswer:
             return None
         return "overlap" if len(words & self.words) / len(words) >= ENOUGH_OVERLAP else None
 
-    def rule_of_any(self, spellings: Sequence[str]) -> Rule | None:
-        """Return the rule by which the first matching spelling matches, or None."""
-        return next(filter(None, map(self.rule, spellings)), None)
+    def strict_rule(self, expected: str) -> Rule | None:
+        """Return `equal` if the answer equals the expected one, both normalised and not empty."""
+        return "equal" if self.text and self.text == normalize(expected) else None
 
-    def corrects(self, spellings: Sequence[str], counterfactual: str | None) -> bool:
+    def rule_of_any(self, spellings: Sequence[str], *, strict: bool = False) -> Rule | None:
+        """Return the rule by which the first matching spelling matches, or None."""
+        rule = self.strict_rule if strict else self.rule
+        return next(filter(None, map(rule, spellings)), None)
+
+    def corrects(
+        self, spellings: Sequence[str], counterfactual: str | None, *, strict: bool = False
+    ) -> bool:
         """Return whether a spelling matches, and the answer does not just repeat the wrong answer.
 
         It repeats it if it contains the wrong answer and not the right one.
@@ -125,7 +132,7 @@ class NormalizedAnswer:
         wrong = normalize(counterfactual or "")
         repeats = bool(wrong) and wrong in self.text
         return any(
-            self.rule(spelling) is not None
+            self.rule_of_any([spelling], strict=strict) is not None
             and not (repeats and normalize(spelling) not in self.text)
             for spelling in spellings
         )

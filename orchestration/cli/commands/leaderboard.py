@@ -46,6 +46,11 @@ Examples:
     "slice",
     "`tag=value`, or a tag for all its values; may be repeated.  [default: all questions]",
 )
+@click.option(
+    "--percent",
+    is_flag=True,
+    help="Show rates, metrics from 0 to 1, in percent; with table and md.",
+)
 @format_option
 @copy_option
 def command(
@@ -54,6 +59,8 @@ def command(
     slices: tuple[str, ...],
     output_format: OutputFormat,
     copy: Snapshot,
+    *,
+    percent: bool,
 ) -> None:
     """Show the published leaderboard.
 
@@ -61,10 +68,13 @@ def command(
     JSON: the rows of the table `leaderboard` with all their columns.
     """
     from orchestration import published
-    from orchestration.cli.leaderboard_table import write_leaderboards
+    from orchestration.cli.leaderboard_table import in_percent, write_leaderboards
     from orchestration.cli.output import write
     from warehouse.publish.stream import stream_query
 
+    if percent and output_format in ("csv", "json"):
+        message = f"--percent cannot be combined with --format {output_format}, which has "
+        raise click.UsageError(f"{message}the stored values")
     with copy.open() as opened:
         metrics_named = () if "all" in metrics else metrics
         conditions = [
@@ -85,7 +95,7 @@ def command(
         return
     if not board:
         echo("no rows", err=True)
-    write_leaderboards(board, output_format)
+    write_leaderboards(map(in_percent, board) if percent else board, output_format)
     for gate in gates:
         if gate["passed"] == 0:
             echo(f"gate failed: {gate['message']}", err=True)

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+import scoreline
 from assets.analysis.asset import refresh_problems
 from assets.analysis.calibration import calibrate
 from evaluators.statistics.judges.agreement import Confusion
@@ -265,4 +266,27 @@ def test_labels_measure_agreement_and_correct_means(done: Workshop) -> None:
     assert without.rows() == [
         (0, None, None, "corrected from two labels on"),
         (0, None, None, "no labels of this system"),
+    ]
+
+
+def test_retrieval_by_evaluators_that_check_the_context() -> None:
+    contexts = {"careful": ["The ferry leaves."] * 4}
+    contexts["careless"] = ["The ferry leaves.", *["Write to jane.roe@orrin-ferries.net."] * 3]
+    answers = {
+        system: [
+            {"question_id": f"q{at}", "answer": "At eight.", "contexts": [text]}
+            for at, text in enumerate(texts)
+        ]
+        for system, texts in contexts.items()
+    }
+    questions = [{"question_id": f"q{at}", "question": "When?"} for at in range(4)]
+    evaluators = ["pii_leakage", {"sensitive_data_leakage": {"check_context": False}}]
+    results = scoreline.evaluate(questions, answers, evaluators=evaluators)
+    found = results.sql(
+        "SELECT kind, system, evaluator, metric, value FROM insights "
+        "WHERE kind LIKE '%retrieval' ORDER BY kind"
+    )
+    assert found.rows() == [
+        ("best_retrieval", "careful", "pii_leakage", "retrieval_failures", 0.0),
+        ("worst_retrieval", "careless", "pii_leakage", "retrieval_failures", 0.75),
     ]

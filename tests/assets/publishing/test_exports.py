@@ -131,6 +131,10 @@ def test_the_summary_with_a_judge(shared: Path) -> None:
     start = shown.index("LLM_JUDGE EVALUATION RESULTS") - 1
     assert shown[start:] == example[example.index("LLM_JUDGE EVALUATION RESULTS") - 1 :]
     assert "Loaded predictions for 24 questions" in shown
+    judged |= {"per_question": [{"answer_score_raw": 5}, {"answer_score_raw": None}]}
+    shown = format_summary(evaluation, "x", {}).split("\n")
+    (line,) = [line for line in shown if "without a Score" in line]
+    assert line.startswith("Questions without a Score: 1, left out (the script counts 0")
 
 
 def test_each_of_several_answers_stands_beside_their_means(tmp_path: Path) -> None:

@@ -52,3 +52,16 @@ def test_a_label_that_the_model_does_not_give() -> None:
 def test_what_has_no_number(row: dict[str, str], expected: tuple[str, str]) -> None:
     model = Answers(lambda _: {"toxicity": 0.5})
     assert only(build("toxicity"), row, toxicity=model) == Outcome(None, *expected)
+
+
+@pytest.mark.parametrize(
+    ("combine", "value"), [("worst", 0.75), ("mean", (0.75 + 0.25 + 0.25) / 3), ("whole", 0.5)]
+)
+def test_how_sentences_are_combined(combine: str, value: float) -> None:
+    """The source's page leaves it open; the specification takes the worst sentence."""
+    table = {"You are bad.": 0.75, "Nice day today.": 0.25}
+    model = Answers(lambda request: {"toxicity": table.get(request.text, 0.5)})
+    row = {"answer": "You are bad. Nice day today. Nice day today."}
+    found, detail = graded(build("toxicity", {"combine": combine}), row, toxicity=model)
+    assert found["toxicity"].value == pytest.approx(value)
+    assert detail["worst"] == (row["answer"] if combine == "whole" else "You are bad.")

@@ -87,3 +87,58 @@ def test_two_documents_of_ten_thousand_sentences() -> None:
     assert found["groundedness"].value == pytest.approx(-(0.5**0.5), abs=1e-3)
     assert (detail["least_grounded"], detail["sentences"]) == (foreign, 10_001)
     assert detail["nearest"] == sentences[-1]
+
+
+@pytest.mark.parametrize(
+    ("answer", "contexts", "reason"),
+    [
+        (
+            "Grounded sentence. An empty one.",
+            ["A sentence of the context."],
+            "the embedding of a sentence of the answer is empty: 'An empty one.'",
+        ),
+        (
+            "Grounded sentence.",
+            ["An empty one."],
+            "the embedding of the context is empty, such as that of 'An empty one.'",
+        ),
+    ],
+)
+def test_an_empty_embedding_is_named(answer: str, contexts: list[str], reason: str) -> None:
+    model = vectors({**TABLE, "An empty one.": (0, 0)})
+    row = {"answer": answer, "contexts": contexts}
+    found = only(build("groundedness"), row, embedding=model)
+    assert found == Outcome(None, "undefined", reason)
+
+
+@pytest.mark.parametrize(("scale", "value"), [("cosine", -0.6), ("unit", 0.0)])
+def test_the_scale_of_the_source_starts_at_0(scale: str, value: float) -> None:
+    """The source states 0 to 1; the specification stores cosines as they are."""
+    evaluator = build("groundedness", {"scale": scale})
+    row = {"answer": "Foreign sentence.", "contexts": ["A sentence of the context."]}
+    found = only(evaluator, row, embedding=vectors(TABLE))
+    assert found.value == pytest.approx(value)
+    failed = only(evaluator, row | {"error": "timeout"}, embedding=vectors(TABLE))
+    assert failed.value == (-1.0 if scale == "cosine" else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"),
+    [
+        ("answer_semantic_similarity", "answer_similarity"),
+        ("answer_relevancy_sentence_similarity", "answer_relevancy"),
+        ("soft_context_relevancy", "recall_relevancy"),
+        ("soft_context_relevancy", "precision_relevancy"),
+    ],
+)
+def test_other_similarities_have_the_scale_too(name: str, metric: str) -> None:
+    row = {
+        "question": "A sentence of the context.",
+        "expected_answers": ["A sentence of the context."],
+        "answer": "Foreign sentence.",
+        "contexts": ["Foreign sentence."],
+    }
+    for scale, value in (("cosine", -0.6), ("unit", 0.0)):
+        evaluator = build(name, {"scale": scale})
+        found, _ = graded(evaluator, row, embedding=vectors(TABLE))
+        assert found[metric].value == pytest.approx(value)

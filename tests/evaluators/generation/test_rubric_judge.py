@@ -117,6 +117,20 @@ def test_who_cannot_be_measured_and_who_failed() -> None:
     }
 
 
+@pytest.mark.parametrize("lost", [JudgeError("timed out"), {"score": "good"}])
+def test_failed_judgments_are_zero_as_in_the_source(lost: Any) -> None:
+    """The specification leaves a failed judgment out, the source's script counts it as 0."""
+    evaluator = build("rubric_judge", {"failed_judgments": "zero"})
+    assert values(judged(evaluator, SAMPLE, by_form(Grade=lost))) == {
+        "answer_score": 0.0,
+        "raw_score": 0.0,
+        "answer_score_01": None,
+        "answer_score_failures_as_zero": 0.0,
+    }
+    graded = values(judged(evaluator, SAMPLE, by_form(Grade=_grade(4))))
+    assert (graded["raw_score"], graded["answer_score"]) == (4.0, 0.8)
+
+
 def test_the_judge_sees_the_rubric_and_every_expected_answer() -> None:
     judge = by_form(Grade=_grade(3))
     expected = {"expected_answers": ["At eight, from the old pier.", "8:00, old pier"]}

@@ -50,6 +50,33 @@ def test_flexible_matching(answer: str, expected: list[str], right: float) -> No
 
 
 @pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("  PARIS?! ", 1.0),
+        ("Lutetia", 1.0),
+        ("It is Paris, of course", 0.0),
+        ("Par", 0.0),
+        ("", 0.0),
+        (" .!? ", 0.0),
+    ],
+)
+@pytest.mark.parametrize("name", ["noise_robustness", "information_integration"])
+def test_strict_matching_asks_for_the_whole_answer(name: str, answer: str, right: float) -> None:
+    row = {"answer": answer, "expected_answers": ["Paris", "Lutetia", " "]}
+    found = values(build(name, {"strict": True}), row)
+    assert found["accuracy"] == right
+    # The other rules are those of the benchmark's script and its prompt.
+    assert found["accuracy_exact"] == values(build(name), row)["accuracy_exact"]
+
+
+def test_strict_corrections() -> None:
+    row = {"expected_answers": ["Rome"], "counterfactual_answer": "Milan"}
+    strict = build("counterfactual_robustness", {"strict": True})
+    for answer, corrected in (("rome.", 1.0), ("It is Rome.", 0.0), ("Milan", 0.0)):
+        assert values(strict, row | {"answer": answer})["error_correction_rate"] == corrected
+
+
+@pytest.mark.parametrize(
     ("answer", "expected", "exact", "normalized"),
     [
         ("PARIS it is", "Paris", 1.0, 1.0),

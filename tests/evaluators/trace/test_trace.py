@@ -93,6 +93,57 @@ def test_golden_arithmetic(case: dict[str, Any]) -> None:
         ), name
 
 
+def _stored(case: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
+    """The scores of labels that come with the answer; nothing asks a judge."""
+    labels = _labels(case["relevant"], case["utilized"], case["fully_supported"])
+    row = {"question": "When?", "answer": "", "contexts": None, "extra": json.dumps(labels)}
+    judge = Scripted(lambda _: pytest.fail("asked"))
+    return judged(build("trace", {"labels": "stored"}), row | more, judge)
+
+
+@pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: case["id"])
+def test_stored_labels_have_the_figures_of_the_source(case: dict[str, Any]) -> None:
+    """The source counts keys that are given twice, and an answer without verdicts adheres.
+
+    The specification counts a key once, drops unknown ones and leaves adherence undefined; it
+    speaks of labels that a judge is asked for, see `OTHER_RULES`.
+    """
+    given, expected = case["input"], case["expected"]
+    sentences = [
+        {"sentence_id": str(n), "text": "A word."} for n in range(given["total_sentences"])
+    ]
+    found = values(_stored(given, document_sentences=sentences))
+    for name, value in expected.items():
+        assert found[OURS[name]] == (
+            None if value is None else pytest.approx(value, rel=0, abs=GOLDEN["tolerance"])
+        ), name
+
+
+def test_stored_labels_of_an_unknown_context() -> None:
+    case = {"relevant": ["0a", "0b"], "utilized": ["0a"], "fully_supported": []}
+    rows = _stored(case)
+    found = values(rows)
+    assert found["trace_average"] == pytest.approx((2 / 20 + 1 / 2 + 1 / 2 + 1) / 4)
+    assert found["context_relevance"] is None
+    by_name = {row["metric"]: row for row in rows}
+    assert by_name["context_relevance"]["reason"] == "the sentences of the context are not known"
+    assert by_name["adherence"]["reason"] == "no_support_entries"
+    cut = values(_stored(case, contexts=["It is late. It is open."]))
+    assert (cut["context_relevance"], cut["completeness_by_length"]) == (1.0, 0.5)
+    other = values(_stored(case, contexts=["It is late."]))
+    assert other["context_relevance"] is None
+
+
+def test_stored_labels_that_are_not_there() -> None:
+    evaluator = build("trace", {"labels": "stored"})
+    row = {"question": "When?", "answer": "At eight.", "extra": '{"adherence_score": 1}'}
+    rows = judged(evaluator, row, Scripted(lambda _: pytest.fail("asked")))
+    assert {row["status"] for row in rows} == {"not_applicable"}
+    assert rows[0]["reason"].startswith("no stored labels (all_relevant_sentence_keys")
+    failed = judged(evaluator, row | {"error": "timeout"}, Scripted(lambda _: pytest.fail("asked")))
+    assert {(row["value"], row["reason"]) for row in failed} == {(0.0, "target_error")}
+
+
 def test_the_complete_example_of_the_source() -> None:
     marked = ["0a", "0b", "1a", "1b"]
     found = values(_scored(_labels(marked, marked, [True, True, False])))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from orchestration.cli.leaderboard_table import write_leaderboards
+from orchestration.cli.leaderboard_table import in_percent, write_leaderboards
 
 if TYPE_CHECKING:
     import pytest
@@ -49,6 +49,24 @@ def test_systems_are_ordered_by_a_metric_with_ranks(
     lines = [line.split()[:2] for line in printed.splitlines()]
     assert lines.index(["1", "b"]) < lines.index(["2", "a"])
     assert "# is the rank by telling.m;" in printed
+
+
+def test_rates_in_percent(capsys: pytest.CaptureFixture[str]) -> None:
+    rate = {"best_value": 1.0, "worst_value": 0.0}
+    other = {"best_value": 1.0, "worst_value": -1.0}
+    rows = [
+        *({**row(system, "telling", at), **rate} for at, system in enumerate("abc", 1)),
+        *({**row(system, "other", at), **other} for at, system in enumerate("abc", 1)),
+    ]
+    write_leaderboards(map(in_percent, rows), "md")
+    printed = capsys.readouterr()
+    head, _, *systems = [line for line in printed.out.splitlines() if line.startswith("|")]
+    assert "telling.m ↑ %" in head
+    assert "other.m ↑ |" in head
+    assert [line.split("|")[3].split()[0] for line in systems] == ["100.00", "50.00", "33.33"]
+    assert [line.split("|")[4].split()[0] for line in systems] == ["1.000", "0.500", "0.333"]
+    assert "a (100.00 %)" in printed.out + printed.err
+    assert rows[1]["mean"] == 0.5
 
 
 def test_a_mean_without_variation_says_so(capsys: pytest.CaptureFixture[str]) -> None:

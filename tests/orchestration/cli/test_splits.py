@@ -92,6 +92,11 @@ def test_each_split_is_run_with_the_same_configuration(
         results = json.loads(written.read_text(encoding="utf-8"))
         assert results["simple"]["retrieval"]["total"] == n
         assert results["simple"]["citation"]["avg_f1"] == 1.0
+    # The script takes `train` unless told otherwise.
+    result = invoke("run", "--summary")
+    assert result.exit_code == 0, result.stderr
+    assert "Evaluating train split outputs..." in result.stdout
+    assert "Evaluating dev" not in result.stdout
     missing = invoke("run", "--benchmark", "grounded-test")
     assert missing.exit_code == 2
     assert "test_final_jsonl.txt: no file matches" in missing.stderr

@@ -242,3 +242,46 @@ def test_the_former_default_of_intervals_still_loads(tmp_path: Path) -> None:
     assert found.project.benchmarks["one"].intervals == "skew_adjusted_t"
     with pytest.raises(SettingsError, match="intervals"):
         read(tmp_path, SMALL + "    intervals: percentiles\n")
+
+
+def test_an_evaluator_for_some_systems_only(tmp_path: Path) -> None:
+    limited = f"{SMALL}    parameters: {{citation: {{only_systems: [new, new]}}}}\n"
+    settings = read(tmp_path, limited)
+    (evaluator,) = settings.project.benchmarks["one"].evaluators
+    (every,) = read(tmp_path, SMALL).project.benchmarks["one"].evaluators
+    assert (evaluator.only_systems, every.only_systems) == (("new",), ())
+    assert evaluator.signature != every.signature
+    for name in ("old", "new"):
+        (tmp_path / f"p_{name}.jsonl").touch()
+    settings.require_systems_exist(["one"])
+    settings = read(tmp_path, limited.replace("[new, new]", "[nwe]"))
+    with pytest.raises(SettingsError, match=r"`only_systems` of 'citation' for 'nwe', .*'new'"):
+        settings.require_systems_exist(["one"])
+    with pytest.raises(SettingsError, match=r"6: citation: 'only_systems': expected a list"):
+        read(tmp_path, limited.replace("[new, new]", "new"))
+
+
+def test_benchmarks_that_commands_take_without_a_name(tmp_path: Path) -> None:
+    assert read(tmp_path, SMALL).project.default_benchmarks == ()
+    given = read(tmp_path, f"default_benchmarks: [one]\n{SMALL}")
+    assert given.project.default_benchmarks == ("one",)
+    with pytest.raises(SettingsError, match=r"1: .*benchmark 'onee'.*did you mean 'one'"):
+        read(tmp_path, f"default_benchmarks: [onee]\n{SMALL}")
+
+
+def test_zero_where_there_is_no_data(tmp_path: Path) -> None:
+    text = (
+        SMALL.replace("{system}", "{{system}}").replace("[citation]", "[{name}]")
+        + "    parameters: {{{name}: {{no_data: {to}}}}}\n"
+    )
+    (evaluator,) = (
+        read(tmp_path, text.format(name="rouge", to="zero")).project.benchmarks["one"].evaluators
+    )
+    assert evaluator.no_data == "zero"
+    for name, to, said in (
+        ("perplexity", "zero", "0 is not a value of perplexity.perplexity"),
+        ("citation", "zero", "citation has metrics of whole systems"),
+        ("rouge", "worst", "expected 'unscored' or 'zero', found 'worst'"),
+    ):
+        with pytest.raises(SettingsError, match=said):
+            read(tmp_path, text.format(name=name, to=to))

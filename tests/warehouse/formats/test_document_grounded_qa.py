@@ -10,6 +10,7 @@ import pytest
 
 from tests.warehouse.ingesting import ingest_predictions, ingest_questions
 from warehouse.errors import InputError
+from warehouse.formats.canonical import read_documents
 from warehouse.formats.document_grounded_qa import read_predictions, read_questions
 from warehouse.formats.format import Read, Reject, Source
 from warehouse.formats.paths import expand
@@ -93,6 +94,35 @@ def test_questions_are_numbered_by_line_unless_they_have_an_id(tmp_path: Path) -
     first = read[0].record
     assert (first.gold_doc_ids, first.expected_answer) == (["d"], ["x"])
     assert first.gold_sentence_ids == ["S1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("crows.json", {"sentences": ["A murder."]}),
+        ("crows.json", {"source": {"page": 1}, "doc_id": None, "sentences": ["A murder."]}),
+        ("crows.json", [{"sentences": ["A murder."]}]),
+        ("crows.jsonl", {"sentences": [{"sid": "S1", "text": "A murder."}]}),
+    ],
+)
+def test_a_document_without_an_id_is_called_after_its_file(
+    tmp_path: Path, name: str, content: object
+) -> None:
+    path = tmp_path / name
+    path.write_text(json.dumps(content))
+    (read,) = read_documents(Source(path))
+    assert isinstance(read, Read)
+    assert (read.record.doc_id, read.record.numbered()) == ("crows", [("S1", "A murder.")])
+
+
+def test_only_a_single_document_is_called_after_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "all.json"
+    path.write_text('[{"sentences": ["a"]}, {"sentences": ["b"]}]')
+    rejects = [each for each in read_documents(Source(path)) if isinstance(each, Reject)]
+    assert ["doc_id: missing" in each.reason for each in rejects] == [True, True]
+    path.write_text('{"crows": {"sentences": ["a"]}, "geese": {"sentences": ["b"]}}')
+    read = [each for each in read_documents(Source(path)) if isinstance(each, Read)]
+    assert [each.record.doc_id for each in read] == ["crows", "geese"]
 
 
 def test_tags_that_are_none_are_refused_beside_fields_that_are(tmp_path: Path) -> None:

@@ -47,6 +47,14 @@ def test_patterns(folder: Path, pattern: str, found: list[tuple[str, str | None]
     assert expand(folder / pattern) == [(folder / name, system) for name, system in found]
 
 
+def test_of_alternatives_the_longest_that_matches_counts(tmp_path: Path) -> None:
+    names = ("en_int_north", "en_int_p_2", "en_north", "zh_north")
+    for name in names:
+        (tmp_path / f"prediction_{name}_temp0.json").touch()
+    found = expand(tmp_path / "prediction_{en,en_int}_{system}_temp0.json")
+    assert [system for _, system in found] == ["north", "p_2", "north"]
+
+
 @pytest.mark.parametrize(
     ("pattern", "said"),
     [

@@ -11,6 +11,7 @@ import pytest
 from tests.warehouse.ingesting import ingest_predictions, ingest_questions
 from warehouse.errors import InputError
 from warehouse.formats.format import Read, Reject, Source
+from warehouse.formats.paths import expand
 from warehouse.formats.rgb import read_predictions, read_questions
 from warehouse.ingest.ingest import PREDICTIONS, ingest
 from warehouse.ingest.plan import BenchmarkFiles
@@ -239,3 +240,29 @@ def test_an_output_that_cannot_be_read_is_named(
     (reject,) = read_predictions(Source(write(tmp_path / "out.json", row), "s"))
     assert isinstance(reject, Reject)
     assert said in reject.reason
+
+
+def test_the_three_files_are_one_benchmark_of_four_abilities(tmp_path: Path) -> None:
+    """Outputs have the names that the benchmark's script gives them."""
+    question = {"id": 0, "query": "a?", "answer": "b"}
+    names = {"en": {}, "en_int": {}, "en_fact": {"fakeanswer": "c"}}
+    asked = [write(tmp_path / f"{name}.json", {**question, **row}) for name, row in names.items()]
+    for name, rate in (("en", 0.2), ("en", 1.0), ("en_int", 0.4), ("en_fact", 0.0)):
+        output = {"id": 0, "query": "a?", "prediction": "b", "docs": ["d"], "noise_rate": rate}
+        file = f"prediction_{name}_llama_2_temp0.7_noise{rate}_passage5_correct0.0.json"
+        write(tmp_path / file, output)
+    found = expand(tmp_path / "prediction_{en,en_int,en_fact}_{system}_temp*.json")
+    assert {system for _, system in found} == {"llama_2"}
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    files = BenchmarkFiles(benchmark="b", format="rgb", questions=asked, predictions=found)
+    ingest(warehouse, [files])
+    scenarios = warehouse.fetch(
+        "SELECT scenario, question_id FROM questions "
+        "JOIN predictions USING (benchmark, question_id) ORDER BY scenario"
+    )
+    assert scenarios.rows() == [
+        ("counterfactual_robustness", "en_fact/0@0"),
+        ("information_integration", "en_int/0@0.4"),
+        ("negative_rejection", "en/0@1"),
+        ("noise_robustness", "en/0@0.2"),
+    ]

@@ -60,13 +60,84 @@ def test_a_row_becomes_question_document_and_prediction(tmp_path: Path, ending: 
     assert given == ["Many geese.", ["Geese. Many.", "Crows."], ["0b"]]
     assert json.loads(extra) == {
         "adherence_score": True,
+        "all_relevant_sentence_keys": ["0a", "0b"],
+        "all_utilized_sentence_keys": ["0b"],
         "response_sentences": [["a", "Many geese."]],
+    }
+
+
+LABELS = {
+    "all_relevant_sentence_keys": ["0a"],
+    "all_utilized_sentence_keys": [],
+    "sentence_support_information": [{"response_sentence_key": "a", "fully_supported": None}],
+}
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        LABELS,
+        {"gpt_labels": LABELS},
+        {"judge_answer": json.dumps(LABELS, indent=1)},
+        {"raw": f"```json\n{json.dumps(LABELS)}\n```"},
+    ],
+)
+def test_labels_stand_in_the_row_or_in_a_field_as_the_judge_wrote_them(
+    tmp_path: Path, labels: dict[str, Any]
+) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps({"id": 1, "question": "Why?", "response": None, **labels}))
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    ingested(warehouse, "b", [(path, "s")])
+    question = warehouse.fetch("SELECT question_id, doc_id, gold_sentence_ids FROM questions")
+    assert question.rows() == [("1", None, ["0a"])]
+    answer = warehouse.fetch("SELECT answer, contexts, cited_sentence_ids, extra FROM predictions")
+    *given, extra = answer.row(0)
+    assert given == ["", None, []]
+    assert json.loads(extra) == LABELS
+
+
+@pytest.mark.parametrize(
+    "sentences", [{"0a": "Geese.", "0b": "Many."}, [["0a", "Geese."], ["0b", "Many."]]]
+)
+def test_sentences_of_one_document(tmp_path: Path, sentences: object) -> None:
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps([{**ROW, "documents_sentences": sentences}]))
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    ingested(warehouse, "b", [(path, "s")])
+    found = warehouse.fetch("SELECT sentence_id, text FROM documents ORDER BY position")
+    assert found.rows() == [("0a", "Geese."), ("0b", "Many.")]
+
+
+def test_systems_with_documents_and_labels_of_their_own(tmp_path: Path) -> None:
+    other = {**ROW, "documents_sentences": [[["0a", "Crows."]]], "all_relevant_sentence_keys": []}
+    same = {**ROW, "id": "r2"}
+    for name, rows in (("a", [same, ROW]), ("b", [other, same])):
+        (tmp_path / f"{name}.json").write_text(json.dumps(rows))
+    files: list[tuple[Path, str | None]] = [(tmp_path / f"{name}.json", name) for name in "ab"]
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    ingest_questions(warehouse, benchmark="b", format="trace", predictions=files)
+    done = ingest_predictions(warehouse, benchmark="b", format="trace", files=files)
+    assert done.rejected == 0
+    assert "1 questions have other documents or labels in another file, such as 'r1'" in str(
+        done.notes
+    )
+    asked = "SELECT question_id, doc_id, gold_sentence_ids FROM questions ORDER BY 1"
+    assert warehouse.fetch(asked).rows() == [("r1", None, None), ("r2", "r2", ["0a", "0b"])]
+    assert warehouse.fetch("SELECT DISTINCT doc_id FROM documents").rows() == [("r2",)]
+    own = warehouse.fetch(
+        "SELECT system, extra->'$.documents_sentences' FROM predictions WHERE question_id = 'r1' "
+        "ORDER BY system"
+    )
+    assert {system: json.loads(sentences) for system, sentences in own.rows()} == {
+        "a": ROW["documents_sentences"],
+        "b": [[["0a", "Crows."]]],
     }
 
 
 def test_systems_must_agree_on_what_is_asked(tmp_path: Path) -> None:
     other = {**ROW, "response": "Crows.", "all_utilized_sentence_keys": []}
-    for name, row in (("a", ROW), ("b", other), ("c", {**ROW, "all_relevant_sentence_keys": []})):
+    for name, row in (("a", ROW), ("b", other), ("c", {**ROW, "question": "What is a gang?"})):
         (tmp_path / f"{name}.json").write_text(json.dumps([row]))
     files: list[tuple[Path, str | None]] = [(tmp_path / f"{name}.json", name) for name in "abc"]
     warehouse = Warehouse(tmp_path / "w.duckdb")
@@ -77,9 +148,7 @@ def test_systems_must_agree_on_what_is_asked(tmp_path: Path) -> None:
     (problem,) = caught.value.problems
     assert (problem.file, problem.line) == (tmp_path / "c.json", 1)
     first = tmp_path / "a.json"
-    assert (
-        problem.message == f"question 'r1' differs from the one in {first}:1 in gold_sentence_ids"
-    )
+    assert problem.message == f"question 'r1' differs from the one in {first}:1 in question"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +157,12 @@ def test_systems_must_agree_on_what_is_asked(tmp_path: Path) -> None:
         ({"question": None}, "question: missing"),
         ({"id": [1]}, "id: expected text, found a list"),
         ({"response": 5}, "response: expected text, found the number 5"),
-        ({"documents_sentences": None}, "documents_sentences: expected a list, found null"),
+        ({"documents_sentences": "a"}, "documents_sentences: expected a list, found the text"),
+        ({"sentence_support_information": {}}, "sentence_support_information: expected a list"),
+        (
+            {"sentence_support_information": [{"fully_supported": "no"}]},
+            "sentence_support_information[0].fully_supported: expected true or false, found the",
+        ),
         ({"documents_sentences": ["a"]}, "documents_sentences[0]: expected a list, found the text"),
         ({"documents_sentences": [[["0a"]]]}, "documents_sentences[0][0]: expected [key, text]"),
         (

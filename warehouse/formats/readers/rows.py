@@ -152,7 +152,8 @@ def json_members(path: Path, *, key: str) -> Iterator[Row | Reject]:
     for position, member in enumerate(stream):
         name, row = member.name, _member_row(member, position, key)
         if position == 0 and name is not None:
-            is_single = not isinstance(member.value, dict) or name == key
+            # The first member of a document may be an object, such as its metadata.
+            is_single = not isinstance(member.value, dict) or name == key or key in NAMED_BY_FILE
         if not is_single or name is None:
             yield row
             continue
@@ -169,13 +170,37 @@ def json_members(path: Path, *, key: str) -> Iterator[Row | Reject]:
             # Not one row, but rows by key, the first of which is not valid.
             is_single = False
             yield from rows_so_far
-    has_content = not NAMED_BY_FILE.get(key, frozenset()).isdisjoint(fields)
+    content = [fields[name] for name in NAMED_BY_FILE.get(key, ()) if name in fields]
+    has_content = not all(isinstance(each, dict) for each in content)
     if is_single and has_content and fields.get(key) is None:
-        fields[key] = Path(path.stem).stem if path.suffix.lower() in COMPRESSED else path.stem
+        fields[key] = file_stem(path)
     if is_single and key in fields:
         yield Row(fields, 1, stream.beginning)
     elif is_single:
         yield from rows_so_far
+
+
+def file_stem(path: Path) -> str:
+    """Return the name of a file without its suffixes of type and compression."""
+    return Path(path.stem).stem if path.suffix.lower() in COMPRESSED else path.stem
+
+
+def named_by_file(given: Iterable[Row | Reject], path: Path, key: str) -> Iterator[Row | Reject]:
+    """Yield rows; the only row of a file is called after it if it has no name.
+
+    So is an object with its content, see `json_members`.
+    """
+    first: Row | Reject | None = None
+    is_only = True
+    for each in given:
+        if first is not None:
+            is_only = False
+            yield first
+        first = each
+    if isinstance(first, Row) and is_only and first.fields.get(key) is None:
+        first = Row({**first.fields, key: file_stem(path)}, first.line, first.text)
+    if first is not None:
+        yield first
 
 
 def _member_row(member: Member, position: int, key: str) -> Row | Reject:

@@ -78,6 +78,26 @@ def test_the_chart_follows_metric_slice_filter_and_order(
     assert f"rag {shown['rag']}" in label
 
 
+def test_all_metrics_of_one_evaluator_side_by_side(browser: Browser, handbook: Report) -> None:
+    visit(browser, handbook, "handbook-answers", "#metric=evidence_overlap")
+    metrics = ["evidence_recall", "evidence_precision", "evidence_f1", "evidence_recall_words"]
+    titles = browser.texts("#lb-table thead button.sort")
+    assert [title.split()[0] for title in titles] == ["Rank", "System", *metrics, "Failed"]
+    caption = browser.find("#lb-table caption").text
+    assert caption.startswith("All metrics of evidence_overlap; ranks are by evidence_recall.")
+    see_chart(browser)
+    assert {row["metric"] for row in drawn(browser)} == {
+        f"evidence_overlap.{metric}" for metric in metrics
+    }
+    shown = browser.find("#leaderboard figcaption").text
+    assert shown.startswith("Metrics of evidence_overlap: means")
+    assert browser.barriers(ignored=()) == []
+    # An evaluator with one metric is not offered; there is nothing to put beside it.
+    offered = [each.get_attribute("value") for each in Select(browser.find("#lb-metric")).options]
+    assert "citation" in offered
+    assert "rubric_combined" not in offered
+
+
 def test_the_chart_has_the_order_of_the_table(browser: Browser, handbook: Report) -> None:
     visit(browser, handbook, "handbook-answers", "#metric=citation.f1")
     see_chart(browser)

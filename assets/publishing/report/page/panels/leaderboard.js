@@ -99,7 +99,7 @@ function chartRow(row, rows) {
 
 // Draw the chart below the table: the same systems in the same order, metrics and questions.
 let nextDrawing = null;
-function drawLeaderboard(metrics, rows, systems, slice) {
+function drawLeaderboard(metrics, rows, systems, slice, group) {
   const place = document.querySelector("[data-chart=leaderboard]");
   if (!place) return;
   const shown = { metrics: metrics.slice(0, MAX_CHART.metrics), systems: systems.slice(0, MAX_CHART.systems) };
@@ -115,7 +115,9 @@ function drawLeaderboard(metrics, rows, systems, slice) {
   spec.spec.width = titles.length === 1 ? CHART_WIDTH.one : CHART_WIDTH.many;
   spec.spec.encoding.y.sort = shown.systems;
   place.spec = spec;
-  const what = titles.length === 1 ? titles[0] : titles.length < metrics.length ? `The first ${titles.length} of ${metrics.length} primary metrics` : "Primary metrics";
+  const kind = group ? `metrics of ${group[0].e}` : "primary metrics";
+  const many = titles.length < metrics.length ? `The first ${titles.length} of ${metrics.length} ${kind}` : kind[0].toUpperCase() + kind.slice(1);
+  const what = titles.length === 1 ? titles[0] : many;
   const which = systems.length > shown.systems.length ? `, the first ${shown.systems.length} of ${count(systems.length)} systems` : "";
   const caption = `${what}: means with 95 % intervals, ${slice === "all" ? "all questions" : slice}${which}.`;
   const values = drawn.map((row) => `${row.name}${titles.length > 1 ? ` by ${row.of.title}` : ""} ${number(row.mean)} (${intervalText(row) || "no interval"})`);
@@ -147,7 +149,8 @@ function partText(row) {
   return row.n_scored < applicable ? `${count(row.n_scored)} of ${count(applicable)} scored` : null;
 }
 
-function shownMetricsTable(metrics, rows, options) {
+// Systems by metrics: the primary metrics, or all metrics of one evaluator.
+function metricsTable(metrics, rows, options) {
   const systems = new Map();
   for (const row of rows) {
     if (!systems.has(row.name)) systems.set(row.name, { name: row.name, cells: new Map() });
@@ -156,13 +159,14 @@ function shownMetricsTable(metrics, rows, options) {
   for (const system of systems.values()) {
     system.failed = Math.max(...[...system.cells.values()].map((row) => row.n_target_error ?? 0));
   }
-  const leading = (system) => system.cells.get(HEADLINE?.at);
+  const ranked = metrics.includes(HEADLINE) ? HEADLINE : metrics.find((metric) => metric.primary) ?? metrics[0];
+  const leading = (system) => system.cells.get(ranked?.at);
   const columns = [
-    { title: "Rank", value: (system) => leading(system)?.rank ?? null, cell: (system) => (leading(system) ? rankText(leading(system)) : "–"), numeric: true, hint: `by ${HEADLINE?.title}; in brackets: the range of ranks within the uncertainty` },
+    { title: "Rank", value: (system) => leading(system)?.rank ?? null, cell: (system) => (leading(system) ? rankText(leading(system)) : "–"), numeric: true, hint: `by ${ranked?.title}; in brackets: the range of ranks within the uncertainty` },
     { title: "System", value: (system) => system.name, cell: (system) => name(system.name) },
     ...metrics.map((metric) => ({
       title: `${metric.title} ${ARROW[metric.best]}`,
-      head: breakable(`${metric.title} ${ARROW[metric.best]}`),
+      head: breakable(`${options.evaluator ? metric.m : metric.title} ${ARROW[metric.best]}`),
       hint: metric.summary,
       numeric: true,
       first: metric.best === "high" ? "desc" : "asc",
@@ -179,15 +183,29 @@ function shownMetricsTable(metrics, rows, options) {
     })),
     { title: "Failed", value: (system) => system.failed, cell: (system) => warned(count(system.failed), system.failed), numeric: true, first: "desc" },
   ];
-  const caption = `Primary metrics. ${marksText(options.slice, rows)} Below a mean: its 95 % interval, and how many of the applicable samples have a score, if not all.` + commonText(rows.filter((row) => row.metric === HEADLINE?.at));
+  const what = options.evaluator ? `All metrics of ${options.evaluator}; ranks are by ${ranked.m}.` : "Primary metrics.";
+  const caption = `${what} ${marksText(options.slice, rows)} Below a mean: its 95 % interval, and how many of the applicable samples have a score, if not all.` + commonText(rows.filter((row) => row.metric === ranked?.at));
   const ordered = sorted([...systems.values()], (system) => PAGE.order.indexOf(system.name));
   return sortableTable(columns, ordered, { ...options, caption });
+}
+
+// Offer all metrics of each evaluator that has several; return them by the evaluator's name.
+function fillGroups(select) {
+  const groups = new Map();
+  for (const group of select.querySelectorAll("optgroup")) {
+    const metrics = METRICS.filter((metric) => metric.e === group.label && metric.measured);
+    if (metrics.length < 2) continue;
+    groups.set(group.label, metrics);
+    group.prepend(option(group.label, `all metrics of ${group.label}`));
+  }
+  return groups;
 }
 
 function startLeaderboard() {
   const [metricSelect, sliceSelect, filter, box] = ["lb-metric", "lb-slice", "lb-filter", "lb-table"].map(byId);
   if (SHOWN.length > 1) metricSelect.append(option("", "all primary metrics", true));
   fillMetricSelect(metricSelect, (metric) => metric.title + (metric.primary ? " (primary)" : ""));
+  const groups = fillGroups(metricSelect);
   if (SHOWN.length === 1) metricSelect.value = SHOWN[0].title;
   for (const slice of PAGE.slices) sliceSelect.append(option(slice, slice === "all" ? "all questions" : slice));
   sliceSelect.disabled = PAGE.slices.length < 2;
@@ -197,11 +215,12 @@ function startLeaderboard() {
     const slice = sliceSelect.value;
     const rows = (await board(slice)).filter((row) => matches(row.name));
     const metric = metricAt.get(metricSelect.value);
-    const metrics = metric ? [metric] : SHOWN;
+    const group = groups.get(metricSelect.value);
+    const metrics = metric ? [metric] : group ?? SHOWN;
     const own = rows.filter((row) => metrics.includes(row.of));
-    const onOrder = (found) => drawLeaderboard(metrics, own, found.map((row) => row.name), slice);
-    const options = { slice, sort: 0, header: 1, label: "leaderboard", empty: nothingFound(filter, "system"), onOrder };
-    box.replaceChildren(metric ? metricTable(metric, own, options) : shownMetricsTable(SHOWN, own, options));
+    const onOrder = (found) => drawLeaderboard(metrics, own, found.map((row) => row.name), slice, group);
+    const options = { slice, evaluator: group && metricSelect.value, sort: 0, header: 1, label: "leaderboard", empty: nothingFound(filter, "system"), onOrder };
+    box.replaceChildren(metric ? metricTable(metric, own, options) : metricsTable(metrics, own, options));
   }
 
   return showSection("leaderboard", { metric: [metricSelect], slice: [sliceSelect] }, show);

@@ -295,6 +295,7 @@ class PredictionLoad(Load):
             files.max_reject_ratio,
             dict(known.iter_rows()),
             unknown=self.format.unknown_questions,
+            counts_answers=not self.format.is_canonical,
         )
         self.lines = [lines]
 

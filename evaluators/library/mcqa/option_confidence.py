@@ -75,7 +75,9 @@ class OptionConfidence(FrameEvaluator):
     Calibration of Modern Neural Networks", ICML 2017; Bröcker and Smith, "Increasing the
     reliability of reliability diagrams", 2007; Kumar, Liang and Ma, "Verified uncertainty
     calibration", 2019; EleutherAI's evaluation harness, which takes the first of several equally
-    probable options (`accuracy_first_argmax`).
+    probable options (`acc`: `accuracy_first_argmax`), also of log-probabilities divided by the
+    number of characters (`acc_norm`: `accuracy_per_character`) or bytes (`acc_bytes`:
+    `accuracy_per_byte`) of the option, which otherwise is less probable the longer it is.
 
     Edges: an option whose log-probability is missing (null) or minus infinity has probability 0.
     Right option tied with another: not accurate. Right option of probability 0: no negative
@@ -115,8 +117,8 @@ class OptionConfidence(FrameEvaluator):
         "outside": pl.Float64,
         "order_spread": pl.Float64,
     }
-    version = 3
-    undefined = "the log-probabilities given for the options do not allow it"
+    version = 4
+    undefined = "the log-probabilities or the texts of the options do not allow it"
 
     bins: int = 15
 

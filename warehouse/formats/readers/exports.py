@@ -1,8 +1,9 @@
-"""What exports of evaluation and tracing tools have in common: ids, tags and the kind of file."""
+"""What exports of evaluation and tracing tools have in common: ids, tags, scores, file kinds."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
@@ -48,6 +49,29 @@ def tags_of(metadata: object) -> dict[str, Any]:
 def _is_short(value: object) -> bool:
     is_text = isinstance(value, str) and 0 < len(value) <= LONGEST_TAG
     return is_text and re.search(CONTROL, str(value)) is None
+
+
+def reported(given: Iterable[tuple[str, object]]) -> dict[str, dict[str, float | bool]]:
+    """Return the field `reported` of a prediction; empty if nothing was scored.
+
+    Values that are not numbers, or not finite, are left out: a tool writes NaN where it has no
+    score.
+    """
+    scores = {
+        name: value
+        for name, value in given
+        if isinstance(value, int | float) and math.isfinite(value)
+    }
+    return {"reported": scores} if scores else {}
+
+
+def numbered(name: str, taken: Mapping[str, object]) -> str:
+    """Return a name that is not taken: `name`, `name #2`, ..."""
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name} #{number}"
+    return found
 
 
 def first_character(path: Path) -> str:

@@ -224,6 +224,7 @@ FORMAT: Final = Format(
     predictions=read_predictions,
     questions_from="predictions",
     version=2,
+    is_streamed=False,
 )
 
 

@@ -84,13 +84,14 @@ class OptionConfidence(FrameEvaluator):
     log-likelihood, which would be infinite. No option of any probability: phi 0, delta 0 and not
     accurate; the normalised figures are undefined. No log-probabilities at all where the system
     gives them elsewhere (an empty list): the worst value of every bounded metric. One option only:
-    no delta. Undefined altogether: the position of the right option lies outside the list; the
-    list is not as long as the list of choices; a log-probability is above 0.001. One between 0 and
-    that is rounding and read as 0; likewise an option mass of up to 1.001 is 1, while a larger one
-    is undefined, as the options are then not outcomes of one distribution (texts scored by their
-    mean per token, say). A failed answer, one without log-probabilities, or one whose options have
-    no probability counts as certain and wrong in the calibration errors, so that the maximum is 1,
-    as probability 0 in the log losses, and as 1 in the order spread of a system that was asked in
+    no delta. Without the texts of the options (`choices`): no accuracy per character or byte.
+    Undefined altogether: the position of the right option lies outside the list; the list is not as
+    long as the list of choices; a log-probability is above 0.001. One between 0 and that is
+    rounding and read as 0; likewise an option mass of up to 1.001 is 1, while a larger one is
+    undefined, as the options are then not outcomes of one distribution (texts scored by their mean
+    per token, say). A failed answer, one without log-probabilities, or one whose options have no
+    probability counts as certain and wrong in the calibration errors, so that the maximum is 1, as
+    probability 0 in the log losses, and as 1 in the order spread of a system that was asked in
     several orders. An answer in one order only has no part in the spread.
 
     Attributes:

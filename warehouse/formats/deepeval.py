@@ -132,12 +132,12 @@ def _answered(source: Source) -> Iterator[Row | Reject]:
 def _merged(given: Iterator[Row | Reject]) -> Iterator[Row | Reject]:
     """Yield rows, of which a golden and its test case are one; it is rejected if they differ."""
     found: list[Row | Reject] = []
-    places: dict[object, int] = {}
+    places: dict[str, int] = {}
     for row in _named(given):
         if isinstance(row, Reject) or not isinstance(row.fields.get("input"), str):
             found.append(row)
             continue
-        place = places.setdefault(_id(row.fields), len(found))
+        place = places.setdefault(str(_id(row.fields)), len(found))
         first = found[place] if place < len(found) else None
         found.append(row)
         if isinstance(first, Row):

@@ -119,7 +119,7 @@ def _scores(path: Path) -> Mapping[str, Mapping[str, object]]:
     Where a document is logged once for each filter, the metric of a filter is `metric,filter`, as
     in the results of the harness, and `metric` is that of the first filter.
     """
-    by_filter: dict[str, dict[object, dict[str, object]]] = {}
+    by_filter: dict[str, dict[str, dict[str, object]]] = {}
     for row in json_rows(path, key="doc_id"):
         if isinstance(row, Reject):
             continue
@@ -130,7 +130,7 @@ def _scores(path: Path) -> Mapping[str, Mapping[str, object]]:
         }
         if numbers:
             by_filter.setdefault(repr(row.fields.get("doc_id")), {}).setdefault(
-                row.fields.get("filter"), numbers
+                str(row.fields.get("filter")), numbers
             )
     scores: dict[str, dict[str, object]] = {}
     for doc, own in by_filter.items():

@@ -47,6 +47,26 @@ def test_tasks_have_as_many_epochs_as_they_have(tmp_path: Path) -> None:
     ]
 
 
+def test_tasks_of_two_models_in_one_benchmark(tmp_path: Path) -> None:
+    """Four questions in 3 epochs, two in 2, and two in one, the last of them withheld."""
+    found = rows(
+        ingested(tmp_path, logs("animals", "mc", "turns")), "system, question_id, repeat, error"
+    )
+    questions = [
+        *((f"animals/{name}", 3) for name in ("crows", "fish", "geese", "lions")),
+        *((f"mc/{n}", 2) for n in (1, 2)),
+        *((f"turns/{n}", 1) for n in (1, 2)),
+    ]
+    assert [each[:3] for each in found] == [
+        (f"openai/{model}", question, repeat)
+        for model in ("large", "small")
+        for question, epochs in questions
+        for repeat in range(epochs)
+    ]
+    failed = [(system, question) for system, question, _, error in found if error is not None]
+    assert failed == [("openai/large", "turns/2"), ("openai/small", "turns/2")]
+
+
 def test_a_task_that_a_system_left_out_has_failed_once(tmp_path: Path) -> None:
     """South did not run the task of which north has three epochs."""
     ((often, _),), ((once, _),) = logs("often"), logs("once")

@@ -89,7 +89,7 @@ CALL: Final = {"inputParameters": "arguments", "input_parameters": "arguments"}
 DELIMITER: Final = "|"
 """What DeepEval writes between the texts of a list in CSV and JSON Lines."""
 
-EMPTY: Final = (None, "", [], {})
+EMPTY: Final[tuple[object, ...]] = (None, "", [], {})
 AUTOMATIC: Final = re.compile(r"(conversational_)?test_case_\d+")
 SOURCE: Final = re.compile(r"deepeval_source=(.*?),deepeval_context=(.*)", re.DOTALL)
 EXPECTED: Final = "DeepEval's test cases, each with 'input'"

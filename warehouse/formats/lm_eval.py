@@ -119,7 +119,7 @@ def _scores(path: Path) -> Mapping[str, Mapping[str, object]]:
     Where a document is logged once for each filter, the metric of a filter is `metric,filter`, as
     in the results of the harness, and `metric` is that of the first filter.
     """
-    by_filter: dict[str, dict[str, dict[str, object]]] = {}
+    by_filter: dict[str, dict[str, dict[str, int | float]]] = {}
     for row in json_rows(path, key="doc_id"):
         if isinstance(row, Reject):
             continue
@@ -132,7 +132,7 @@ def _scores(path: Path) -> Mapping[str, Mapping[str, object]]:
             by_filter.setdefault(repr(row.fields.get("doc_id")), {}).setdefault(
                 str(row.fields.get("filter")), numbers
             )
-    scores: dict[str, dict[str, object]] = {}
+    scores: dict[str, dict[str, int | float]] = {}
     for doc, own in by_filter.items():
         scores[doc] = dict(next(iter(own.values())))
         if len(own) > 1:

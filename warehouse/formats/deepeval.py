@@ -15,6 +15,8 @@ from warehouse.formats.readers.exports import (
     element_row,
     first_character,
     id_of_text,
+    numbered,
+    reported_of,
     require_kind,
     tags_of,
     wrong_kind,
@@ -87,6 +89,7 @@ CALL: Final = {"inputParameters": "arguments", "input_parameters": "arguments"}
 DELIMITER: Final = "|"
 """What DeepEval writes between the texts of a list in CSV and JSON Lines."""
 
+EMPTY: Final[tuple[object, ...]] = (None, "", [], {})
 AUTOMATIC: Final = re.compile(r"(conversational_)?test_case_\d+")
 SOURCE: Final = re.compile(r"deepeval_source=(.*?),deepeval_context=(.*)", re.DOTALL)
 EXPECTED: Final = "DeepEval's test cases, each with 'input'"
@@ -96,13 +99,13 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
     """Read the questions of test cases and goldens.
 
     The id is the name of the test case, or else follows from its input. Numbers and short texts of
-    the metadata become tags.
+    the metadata become tags. A golden and its test case are one question.
     """
-    return field_mapping.questions(_rows(source), _question, NAMES)
+    return field_mapping.questions(_merged(_rows(source)), _question, NAMES)
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
-    """Read outputs, contexts and calls of tools; the scores of DeepEval stay in `extra`.
+    """Read outputs, contexts, calls of tools, and the scores and verdicts of DeepEval's metrics.
 
     Goldens without an output are not yielded.
 
@@ -115,7 +118,7 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
 
 def _answered(source: Source) -> Iterator[Row | Reject]:
     goldens, others = 0, 0
-    for row in _rows(source):
+    for row in _merged(_rows(source)):
         if isinstance(row, Row) and "input" in row.fields and not _is_answered(row.fields):
             goldens += 1
             continue
@@ -124,6 +127,67 @@ def _answered(source: Source) -> Iterator[Row | Reject]:
     if goldens and not others:
         said = f"expected test cases with actual_output, found {goldens:,} goldens without one"
         raise InputError([Problem(source.path, None, said)])
+
+
+def _merged(given: Iterator[Row | Reject]) -> Iterator[Row | Reject]:
+    """Yield rows, of which a golden and its test case are one; it is rejected if they differ."""
+    found: list[Row | Reject] = []
+    places: dict[str, int] = {}
+    for row in _named(given):
+        if isinstance(row, Reject) or not isinstance(row.fields.get("input"), str):
+            found.append(row)
+            continue
+        place = places.setdefault(str(_id(row.fields)), len(found))
+        first = found[place] if place < len(found) else None
+        found.append(row)
+        if isinstance(first, Row):
+            joined = _joined(first, row)
+            if isinstance(joined, Row):
+                found[place] = joined
+                found.pop()
+            elif _is_answered(first.fields) != _is_answered(row.fields):
+                found[-1] = joined
+    yield from found
+
+
+def _joined(first: Row, second: Row) -> Row | Reject:
+    """Return two rows as one with the fields of both; rejected if they differ in any."""
+    fields, differing = dict(first.fields), []
+    for name, given in second.fields.items():
+        own = fields.get(name)
+        if isinstance(own, dict) and isinstance(given, dict):
+            shared = own.keys() & given
+            differing += [f"{name}.{each}" for each in shared if own[each] != given[each]]
+            fields[name] = {**own, **given}
+        elif own in EMPTY:
+            fields[name] = given
+        elif name != "name" and given not in EMPTY and given != own:
+            differing.append(name)
+    if not differing:
+        last = second if _is_answered(second.fields) else first
+        return Row(fields, last.line, last.text)
+    place = "" if first.line is None else f" in line {first.line}"
+    said = f"the golden and the test case{place} differ in {', '.join(sorted(differing))}"
+    return Reject(second.line, said, second.text)
+
+
+def _named(given: Iterator[Row | Reject]) -> Iterator[Row | Reject]:
+    """Yield rows, of which those without a name have that of the only other row with this input."""
+    rows = list(given)
+    names: dict[object, set[str]] = {}
+    for row in rows:
+        name = _name(row.fields) if isinstance(row, Row) else None
+        if isinstance(row, Row) and name is not None and isinstance(row.fields.get("input"), str):
+            names.setdefault(row.fields["input"], set()).add(name)
+    for row in rows:
+        if isinstance(row, Reject) or not isinstance(row.fields.get("input"), str):
+            yield row
+            continue
+        known = names.get(row.fields["input"], set())
+        if _name(row.fields) is None and len(known) == 1:
+            yield Row({**row.fields, "name": next(iter(known))}, row.line, row.text)
+        else:
+            yield row
 
 
 def _is_answered(fields: dict[str, Any]) -> bool:
@@ -177,6 +241,12 @@ def _input(fields: dict[str, Any]) -> str:
     return given
 
 
+def _name(fields: dict[str, Any]) -> str | None:
+    """Return the name that a user gave a test case or golden."""
+    name = fields.get("name")
+    return name if isinstance(name, str) and name and not AUTOMATIC.fullmatch(name) else None
+
+
 def _id(fields: dict[str, Any]) -> object:
     name = fields.get("name")
     if name in (None, "") or (isinstance(name, str) and AUTOMATIC.fullmatch(name)):
@@ -213,12 +283,24 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
         "messages": _messages(fields.pop("tools_called", None)),
         **_contexts(fields.pop("retrieval_context", None)),
     }
+    record["reported"] = reported_of(_scores(fields.get("metrics_data")))
     run = fields.pop("identifier", None)
     system = fields.pop("system", run)
     if not has_system:
         record["system"] = system
     left = {"input", "name", "expected_output", "expected_tools", "order", *OF_QUESTION}
     return {**record, "extra": {name: fields[name] for name in fields.keys() - left}}
+
+
+def _scores(given: object) -> Iterator[tuple[str, object]]:
+    """Yield the score of each metric, and whether it passed; nothing if the metric failed."""
+    names: dict[str, None] = {}
+    for each in given if isinstance(given, list) else []:
+        if isinstance(each, dict) and isinstance(each.get("name"), str) and not each.get("error"):
+            name = numbered(each["name"], names)
+            names[name] = None
+            yield name, each.get("score")
+            yield f"{name}.passed", each.get("success")
 
 
 def _calls(given: object, name: str) -> list[dict[str, Any]]:
@@ -296,5 +378,6 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
-    version=2,
+    version=3,
+    is_streamed=False,
 )

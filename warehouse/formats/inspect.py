@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import string
 import zipfile
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -12,9 +11,21 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from records.error_messages import RecordError
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Format, Read, Reject, Source
+from warehouse.formats.inspect_scores import (
+    chosen_options,
+    correct_options,
+    correct_position,
+    option_names,
+    scored_values,
+)
 from warehouse.formats.readers import field_mapping
 from warehouse.formats.readers.conversations import question_text
-from warehouse.formats.readers.exports import require_object, tags_of, wrong_kind
+from warehouse.formats.readers.exports import (
+    reported_of,
+    require_object,
+    tags_of,
+    wrong_kind,
+)
 from warehouse.formats.readers.limits import (
     FREE_EXPANSION,
     LONGEST_FILE,
@@ -52,6 +63,9 @@ EXPECTED: Final = "a log of Inspect with 'eval' and 'samples'"
 KEPT: Final = ("scores", "limit", "total_time")
 TOKENS: Final = ("total_tokens", "reasoning_tokens")
 
+FILTERED: Final = "content_filter"
+"""The reason with which a model stops where its provider withholds the answer."""
+
 R = TypeVar("R")
 
 
@@ -61,7 +75,10 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
-    """Read the outputs, one answer for each epoch; the scores of Inspect stay in `extra`."""
+    """Read the outputs, one answer for each epoch, with what Inspect scored.
+
+    The option that a scorer found in the answer to a multiple-choice question is the label.
+    """
     translate = partial(_prediction, has_system=source.system is not None)
     rows = _rows(source.path, every_epoch=True)
     given = field_mapping.predictions(rows, source, translate, NAMES)
@@ -221,11 +238,13 @@ def _question(row: Row, _: int) -> dict[str, Any]:
         record["messages"] = _messages(fields["input"])
     if choices:
         record["choices"] = choices
-        position = _position(target, choices)
+        position = correct_position(target, choices)
         if position is None:
             kept["target"] = target
+            record["expected_label"] = correct_options(target, len(choices))
         else:
             record["correct_choice"] = position
+            record["expected_label"] = option_names(len(choices))[position]
     elif target not in (None, "", []):
         record["expected_answer"] = target
     return {**record, "tags": {**tags_of(metadata), "task": fields["task"]}, "extra": kept}
@@ -260,18 +279,6 @@ def _generated(messages: object) -> list[dict[str, Any]] | None:
     return None
 
 
-def _position(target: object, choices: list[Any]) -> int | None:
-    """Return the position of the correct choice: null if several are correct or none is known."""
-    if isinstance(target, list) and len(target) == 1:
-        target = target[0]
-    if not isinstance(target, str) or not target:
-        return None
-    position = string.ascii_uppercase.find(target) if len(target) == 1 else -1
-    if 0 <= position < len(choices):
-        return position
-    return choices.index(target) if target in choices else None
-
-
 def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
     fields = row.fields
     output = fields.get("output")
@@ -288,11 +295,18 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
     if isinstance(failed, dict):
         record["error"] = str(failed.get("message") or "").strip() or "the sample has an error"
     elif isinstance(output, dict) and output.get("choices"):
-        record["answer"] = output.get("completion")
+        record |= _answer(output)
     else:
         said = output.get("error") if isinstance(output, dict) else None
         record["error"] = str(said or "").strip() or "there is no output"
+    scores = fields.get("scores")
+    if isinstance(scores, dict):
+        record["reported"] = reported_of(scored_values(scores))
+        if fields.get("choices"):
+            record["label"] = chosen_options(scores, len(fields["choices"]))
     kept = {name: fields[name] for name in KEPT if fields.get(name) not in (None, {})}
+    if isinstance(output, dict) and "error" in record and output.get("completion"):
+        kept["completion"] = output["completion"]
     usage = fields.get("model_usage")
     used = usage.get(fields["model"]) if isinstance(usage, dict) else None
     if isinstance(used, dict):
@@ -305,12 +319,22 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
     return {**record, "extra": kept}
 
 
+def _answer(output: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer, or the error if the provider's filter has withheld it."""
+    first = output["choices"][0]
+    if not isinstance(first, dict) or first.get("stop_reason") != FILTERED:
+        return {"answer": output.get("completion")}
+    details = first.get("stop_details")
+    said = details.get("explanation") if isinstance(details, dict) else None
+    return {"error": f"{FILTERED}: {said or 'the answer was withheld'}"}
+
+
 FORMAT: Final = Format(
     name="inspect",
     summary="Logs of Inspect: the samples of a task with the outputs of one model.",
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
-    version=2,
+    version=3,
     is_streamed=False,
 )

@@ -14,7 +14,8 @@ from records.error_messages import RecordError, found
 from records.record import integer
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
-from warehouse.formats.readers.rows import json_rows
+from warehouse.formats.readers.exports import reported_of
+from warehouse.formats.readers.rows import Row, json_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
     from records.prediction import Prediction
     from records.question import Question
-    from warehouse.formats.readers.rows import Row
-
 
 NAMES: Final = {"question_id": "doc_id"}
 TASK: Final = re.compile(r"samples_(.+?)_\d{4}-\d\d-\d\dT[\d.:-]+\.jsonl?(?:\.gz|\.zst)?")
@@ -31,6 +30,12 @@ TASK: Final = re.compile(r"samples_(.+?)_\d{4}-\d\d-\d\dT[\d.:-]+\.jsonl?(?:\.gz
 
 READ: Final = frozenset({"doc_id", "doc", "target", "arguments", "resps", "filtered_resps"})
 HASHES: Final = frozenset({"doc_hash", "prompt_hash", "target_hash"})
+NOT_METRICS: Final = HASHES | {"filter", "metrics", "repeat", "system"}
+
+ROLLING: Final = (
+    "the log-likelihoods of whole texts (perplexity) are not read, since there are no answers: the "
+    "harness has their figures in its results_*.json"
+)
 
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
@@ -47,24 +52,27 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     """Read the answers of the model, or its log-probability of each choice.
 
-    The answer is the unfiltered text of the model. The metrics of the harness are kept in
-    `extra`.
+    The answer is the unfiltered text of the model; each of several responses is an answer. The
+    metrics of the harness are kept in `extra` and, if they are numbers, in `reported`.
     """
-    rows = _first_of_each(source)
-    given = partial(_prediction, task=_task(source.path))
-    return field_mapping.predictions(rows, source, given, NAMES)
+    given = partial(_prediction, task=_task(source.path), scores=_scores(source.path))
+    return field_mapping.predictions(_each_answer(source), source, given, NAMES)
 
 
 def _first_of_each(source: Source) -> Iterator[Row | Reject]:
-    """Yield the first row of each document in a log.
+    """Yield the first row of each document in a log, without texts that were only to be read.
 
     The harness logs a document once for each filter of a task, with the same responses. Early
     versions do not name the filter. What is logged again otherwise is not passed over.
     """
     logged: dict[str, tuple[object, int]] = {}
+    is_read = False
     for row in json_rows(source.path, key="doc_id"):
         if isinstance(row, Reject):
             yield row
+            continue
+        if _is_rolling(row.fields):
+            is_read = True
             continue
         name = row.fields.get("filter")
         responses = hash(json.dumps(row.fields.get("resps"), sort_keys=True))
@@ -72,6 +80,68 @@ def _first_of_each(source: Source) -> Iterator[Row | Reject]:
         first, before = logged.setdefault(repr(row.fields.get("doc_id")), (name, responses))
         if is_new or responses != before or (name is not None and name == first):
             yield row
+    if is_read:
+        source.notes.append(ROLLING)
+
+
+def _is_rolling(fields: Mapping[str, Any]) -> bool:
+    """Return whether all requests are texts alone, whose likelihood as a whole was asked for."""
+    given, responses = fields.get("arguments"), fields.get("resps")
+    given = list(given.values()) if isinstance(given, dict) else given
+    if not isinstance(given, list) or not given or not isinstance(responses, list):
+        return False
+    if len(given) != len(responses):
+        return False
+    texts = [list(each.values()) if isinstance(each, dict) else each for each in given]
+    return all(
+        isinstance(each, list) and len(each) == 1 and isinstance(each[0], str) for each in texts
+    )
+
+
+def _each_answer(source: Source) -> Iterator[Row | Reject]:
+    """Yield a row for each response to the requests of a document, numbered by `repeat`."""
+    for row in _first_of_each(source):
+        given = row.fields.get("resps") if isinstance(row, Row) else None
+        lists = given if isinstance(given, list) else []
+        counts = {len(each) for each in lists if isinstance(each, list)}
+        several = counts.pop() if len(counts) == 1 else 1
+        if isinstance(row, Reject) or several < 2:  # noqa: PLR2004 - one response is the answer
+            yield row
+            continue
+        for number in range(several):
+            own = {"resps": [[each[number]] for each in lists], "repeat": number}
+            yield Row({**row.fields, **own}, row.line, row.text)
+
+
+def _scores(path: Path) -> Mapping[str, Mapping[str, object]]:
+    """Return the metrics that the harness has logged, by document.
+
+    Where a document is logged once for each filter, the metric of a filter is `metric,filter`, as
+    in the results of the harness, and `metric` is that of the first filter.
+    """
+    by_filter: dict[str, dict[str, dict[str, int | float]]] = {}
+    for row in json_rows(path, key="doc_id"):
+        if isinstance(row, Reject):
+            continue
+        numbers = {
+            name: value
+            for name, value in row.fields.items()
+            if name not in READ | NOT_METRICS and isinstance(value, int | float)
+        }
+        if numbers:
+            by_filter.setdefault(repr(row.fields.get("doc_id")), {}).setdefault(
+                str(row.fields.get("filter")), numbers
+            )
+    scores: dict[str, dict[str, int | float]] = {}
+    for doc, own in by_filter.items():
+        scores[doc] = dict(next(iter(own.values())))
+        if len(own) > 1:
+            scores[doc] |= {
+                f"{metric},{name}": value
+                for name, numbers in own.items()
+                for metric, value in numbers.items()
+            }
+    return scores
 
 
 def _task(path: Path) -> str | None:
@@ -124,18 +194,20 @@ def _correct(fields: dict[str, Any], logged: Scored, kept: dict[str, Any]) -> di
     return {"correct_choice": target_position(target, logged, fields.get("acc"))}
 
 
-def _prediction(row: Row, _: int, *, task: str | None) -> dict[str, Any]:
+def _prediction(
+    row: Row, _: int, *, task: str | None, scores: Mapping[str, Mapping[str, object]]
+) -> dict[str, Any]:
     fields = row.fields
     asked = requests(fields)
     kept = {name: fields[name] for name in fields.keys() - READ - HASHES}
     record: dict[str, Any] = {"question_id": _name(fields, task)}
+    record["reported"] = reported_of(scores.get(repr(fields.get("doc_id")), {}).items())
+    if "repeat" in kept:
+        record["repeat"] = kept.pop("repeat")
     if "system" in kept:
         record["system"] = kept.pop("system")
     if asked[0].continuation is None:
-        texts = answered(fields)
-        record["answer"] = texts[0]
-        if len(texts) > 1:
-            kept["resps"] = texts
+        record["answer"] = answered(fields)
         if fields.get("filtered_resps") is not None:
             kept["filtered_resps"] = fields["filtered_resps"]
     else:
@@ -151,6 +223,8 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
+    version=2,
+    is_streamed=False,
 )
 
 
@@ -218,7 +292,8 @@ def scored(fields: Mapping[str, Any], asked: Sequence[Request]) -> Scored:
     Raises:
         RecordError: They are not one pair of log-likelihood and greediness for each request.
     """
-    name = "resps" if fields.get("filtered_resps") is None else "filtered_resps"
+    is_filtered = fields.get("filtered_resps") is not None and "repeat" not in fields
+    name = "filtered_resps" if is_filtered else "resps"
     given = fields.get(name)
     if not isinstance(given, list):
         raise RecordError([f"{name}: expected a list, found {found(given)}"])
@@ -263,8 +338,8 @@ def _logprob(given: object, place: str) -> float | None:
     return None if value == -math.inf else value
 
 
-def answered(fields: Mapping[str, Any]) -> list[str]:
-    """Return the responses of the model to the first request.
+def answered(fields: Mapping[str, Any]) -> str:
+    """Return the first response of the model to the first request.
 
     Raises:
         RecordError: `resps` has another form.
@@ -272,10 +347,9 @@ def answered(fields: Mapping[str, Any]) -> list[str]:
     given = fields.get("resps")
     first = given[0] if isinstance(given, list) and given else None
     written = first if isinstance(first, list) else [first]
-    texts = [each for each in written if isinstance(each, str)]
-    if not texts or len(texts) < len(written):
+    if not written or not isinstance(written[0], str):
         raise RecordError(["resps: expected a list of texts for the request"])
-    return texts
+    return written[0]
 
 
 def target_position(target: object, logged: Scored, accuracy: object) -> int:

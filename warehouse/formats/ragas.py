@@ -11,6 +11,7 @@ from records.error_messages import RecordError, found
 from warehouse.formats.columns import Scaled, field_of
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
+from warehouse.formats.readers.exports import reported_of
 from warehouse.formats.readers.field_mapping import (
     PREDICTION,
     QUESTION,
@@ -56,6 +57,14 @@ LISTS: Final = frozenset(
 )
 """The columns whose cells in a CSV file are lists or objects."""
 
+OF_SAMPLES: Final = frozenset(
+    {"id", "ground_truth", "ground_truths", "query_length", "query_style", "persona_name"}
+)
+"""Columns of a data set that are not scores, beside the fields of questions and predictions."""
+
+MESSAGES: Final = re.compile(r"\[\s*(\{\s*['\"]content['\"]\s*:|(Human|AI|Tool)Message\()")
+"""How a list of messages begins in a cell."""
+
 KNOWN: Final = frozenset({*NAMES, *NAMES.values(), *EARLIER, *PREDICTION, *QUESTION})
 """The names of columns by which the delimiter of a CSV file is recognized."""
 
@@ -74,9 +83,9 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
-    """Read responses and retrieved contexts; other columns, such as scores, stay in `extra`."""
+    """Read responses, retrieved contexts and scores; other columns stay in `extra`, too."""
     names, written = _names(source), _written(source)
-    kept = partial(_prediction, names)
+    kept = partial(_prediction, names, source.tags)
     return field_mapping.predictions(_rows(source, names), source, kept, written, by_text=True)
 
 
@@ -107,7 +116,8 @@ def _fields(names: FieldNames, row: Row) -> dict[str, Any]:
         if isinstance(given[name], str):
             given[name] = literal(given[name], name)
     asked = given.get("user_input")
-    if isinstance(asked, list):
+    is_conversation = isinstance(asked, str) and MESSAGES.match(asked) is not None
+    if isinstance(asked, list) or is_conversation:
         raise RecordError(
             ["user_input: expected text, found a list: conversations of several turns are not read"]
         )
@@ -151,9 +161,11 @@ def _rubric(rubrics: dict[str, Any]) -> dict[str, Any]:
     return {"scale": scale} if scale else {}
 
 
-def _prediction(names: FieldNames, row: Row, position: int) -> dict[str, Any]:
+def _prediction(names: FieldNames, tags: Sequence[str], row: Row, position: int) -> dict[str, Any]:
     given = _fields(names, row)
     record = prediction_side(given)
+    if record.get("reported") is None:
+        record["reported"] = reported_of(_scores(given, tags))
     record["question_id"] = name_of(given, position)
     record["question"] = record.pop("user_input")
     for name in ("id", "reference", "reference_contexts", "reference_context_ids", "rubrics"):
@@ -165,6 +177,23 @@ def _prediction(names: FieldNames, row: Row, position: int) -> dict[str, Any]:
     if ids is None:
         return record if texts is None else {**record, "contexts": texts}
     return {**record, "retrieved": _retrieved(ids, texts)}
+
+
+def _scores(given: dict[str, Any], tags: Sequence[str]) -> Iterator[tuple[str, object]]:
+    """Yield the values of the columns that metrics have added."""
+    for name, value in given.items():
+        if name not in KNOWN and name not in LISTS and name not in OF_SAMPLES and name not in tags:
+            yield name, _number(value) if isinstance(value, str) else value
+
+
+def _number(cell: str) -> float | bool | None:
+    """Return the number, or true or false, in a cell of a CSV file; null if there is none."""
+    if cell in {"True", "False"}:
+        return cell == "True"
+    try:
+        return float(cell)
+    except ValueError:
+        return None
 
 
 def _retrieved(ids: object, texts: object) -> list[dict[str, Any]]:
@@ -184,5 +213,5 @@ FORMAT: Final = Format(
     predictions=read_predictions,
     questions_from="predictions",
     has_columns=True,
-    version=3,
+    version=4,
 )

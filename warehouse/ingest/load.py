@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import duckdb
 import polars as pl
 
-from warehouse.errors import InputError, Problem
 from warehouse.ingest.fast_path import NotFastPath
+from warehouse.ingest.missing_rows import (
+    MAX_NAMED,
+    fill_missing,
+    list_questions,
+    require_first_answers,
+)
 from warehouse.ingest.rows_sql import select_documents
 from warehouse.schema.quoting import quoted
 from warehouse.schema.table import NULL_TEXTS
@@ -27,12 +32,6 @@ if TYPE_CHECKING:
 
 Selects: TypeAlias = "Iterable[tuple[str, Mapping[str, object]]]"
 """Queries for the rows of files, with their parameters."""
-
-NO_PREDICTION: Final = "no prediction"
-"""The error of a question that a system did not answer."""
-
-MAX_NAMED: Final = 10
-"""The number of questions that a note names."""
 
 PLAUSIBLE: Final = (
     ("latency_s", "seconds", 120, "milliseconds", 0.001),
@@ -192,9 +191,9 @@ def finish_predictions(
     has_repeats = any(last for *_, last in by_system)
     not_asked = missing.not_asked(result.systems)
     if has_repeats:
-        _require_first_answers(transaction, benchmark)
+        require_first_answers(transaction, benchmark)
     if has_repeats or rows < questions * len(result.systems):
-        notes, added = _fill_missing(transaction, benchmark, input_format, result, not_asked)
+        notes, added = fill_missing(transaction, benchmark, input_format, result, not_asked)
         rows += added
     _insert_rejects(transaction, benchmark, "predictions", result)
     notes += _text_notes(transaction, "predictions", benchmark)
@@ -205,12 +204,12 @@ def prediction_notes(result: ReadResult) -> list[str]:
     """Return notes on ignored predictions, changed question texts, and files."""
     notes = [
         f"system {system!r} answers unknown questions, which are ignored: "
-        + _questions(len(names), names)
+        + list_questions(len(names), names)
         for system, names in result.unknown_questions.items()
     ]
     notes += [
         f"the file of system {system!r} has different question texts for "
-        + _questions(len(names), names)
+        + list_questions(len(names), names)
         for system, names in result.changed_texts.items()
     ]
     return notes + _file_notes(result.file_notes) + alias_notes(result.aliases)
@@ -277,94 +276,6 @@ def _file_notes(by_file: Mapping[Path, Sequence[str]]) -> list[str]:
         f"{f' and {len(paths) - MAX_NAMED} more files' if len(paths) > MAX_NAMED else ''}: {note}"
         for note, paths in files.items()
     ]
-
-
-def _require_first_answers(transaction: Transaction, benchmark: str) -> None:
-    """Check that answers are numbered from 0: others would count as missing, which are failures.
-
-    Raises:
-        InputError: A system has no answer with this number.
-    """
-    found = transaction.fetch(
-        "SELECT system, min(repeat) FROM predictions WHERE benchmark = $benchmark "
-        "GROUP BY system HAVING min(repeat) > 0 ORDER BY system",
-        {"benchmark": benchmark},
-    )
-    problems = [
-        Problem(
-            f"predictions of {system!r}",
-            None,
-            f"'repeat' is never 0 (it is {first} or more), but numbers answers from 0",
-        )
-        for system, first in found.iter_rows()
-    ]
-    if problems:
-        raise InputError(problems)
-
-
-def _fill_missing(
-    transaction: Transaction,
-    benchmark: str,
-    input_format: Format,
-    result: ReadResult,
-    not_asked: Sequence[str],
-) -> tuple[list[str], int]:
-    """Fill in missing predictions: each system answers every question as often as any other.
-
-    Returns:
-        A note on each system with missing predictions, and the number of rows that were added.
-    """
-    transaction.execute(
-        "CREATE OR REPLACE TEMP TABLE missing AS "
-        "SELECT system, question_id, repeat FROM predictions LIMIT 0"
-    )
-    added = transaction.execute(
-        """
-        INSERT INTO missing
-        WITH expected AS (
-            SELECT system, unnest(range(0, 1 + coalesce(max(repeat), 0)))::INTEGER AS repeat
-            FROM (SELECT unnest($systems::VARCHAR[]) AS system) s
-            LEFT JOIN (FROM predictions WHERE benchmark = $benchmark) p USING (system)
-            GROUP BY system
-        )
-
-        SELECT e.system, q.question_id, e.repeat
-        FROM questions q, expected e
-        WHERE q.benchmark = $benchmark AND NOT EXISTS (
-            SELECT 1 FROM predictions p WHERE p.benchmark = $benchmark
-            AND p.system = e.system AND p.question_id = q.question_id AND p.repeat = e.repeat
-        )
-        """,
-        {"benchmark": benchmark, "systems": list(result.systems)},
-    )
-    failed = input_format.missing_predictions == "failed"
-    value, column = (f"'{NO_PREDICTION}'", "error") if failed else ("[]", "retrieved_doc_ids")
-    transaction.execute(
-        f"INSERT INTO predictions BY NAME "  # noqa: S608
-        "SELECT $benchmark AS benchmark, system, question_id, repeat, "
-        f"CASE WHEN NOT list_contains($not_asked, system) THEN {value} END AS {column}, "
-        "CASE WHEN list_contains($not_asked, system) THEN 1 END AS not_asked FROM missing",
-        {"benchmark": benchmark, "not_asked": list(not_asked)},
-    )
-    notes = [
-        f"system {system!r} {'was not asked' if system in not_asked else 'did not answer'} "
-        f"{_questions(count, first)}"
-        for system, count, first in transaction.fetch(
-            "SELECT system, count(*), min(question_id, $shown) "
-            "FROM (SELECT DISTINCT system, question_id FROM missing) "
-            "GROUP BY system ORDER BY system",
-            {"shown": MAX_NAMED},
-        ).iter_rows()
-    ]
-    transaction.execute("DROP TABLE missing")
-    return notes, added
-
-
-def _questions(count: int, first: Sequence[str]) -> str:
-    """Return a text such as `3 questions: 'q1', 'q2', 'q3'`."""
-    named = ", ".join(repr(name) for name in first[:MAX_NAMED])
-    more = f" and {count - MAX_NAMED} more" if count > MAX_NAMED else ""
-    return f"{count} question{'s' if count > 1 else ''}: {named}{more}"
 
 
 def _insert_rejects(

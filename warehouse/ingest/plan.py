@@ -298,6 +298,7 @@ class PredictionLoad(Load):
             dict(known.iter_rows()),
             unknown=self.format.unknown_questions,
             several_answers=self.format.several_answers,
+            counts_answers=not self.format.is_canonical,
         )
         self.lines = [lines]
 

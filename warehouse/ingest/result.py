@@ -33,6 +33,8 @@ class ReadResult:
         changed_texts: By system, the questions whose text differs in its files.
         aliases: By file, the fields by the well-known names that were read as such.
         file_notes: By file, what its reader has to say about it.
+        answer_counts: By system and question, the largest number of answers to a question in the
+            file; empty where files of the format itself say so, or where all are one.
     """
 
     rejected: list[Rejected] = field(default_factory=list)
@@ -41,6 +43,7 @@ class ReadResult:
     changed_texts: dict[str, list[str]] = field(default_factory=dict)
     aliases: dict[Path, dict[str, str]] = field(default_factory=dict)
     file_notes: dict[Path, list[str]] = field(default_factory=dict)
+    answer_counts: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from warehouse.formats.readers.limits import (
     require_bounded,
 )
 from warehouse.formats.tag_fields import TagFields
+from warehouse.ingest.missing_rows import AnswerCounts
 from warehouse.ingest.question_texts import QuestionTexts, same_text
 from warehouse.ingest.result import ReadResult, Rejected
 from warehouse.ingest.rows_sql import DOCUMENT_FIELDS, PREDICTION_FIELDS, QUESTION_FIELDS, JsonLines
@@ -128,17 +129,19 @@ def write_predictions(
     *,
     unknown: Literal["reject", "note", "match by text"] = "reject",
     several_answers: str = SEVERAL_ANSWERS,
+    counts_answers: bool = False,
 ) -> tuple[JsonLines, ReadResult]:
     """Read predictions and write the valid ones; see `write_questions`.
 
     `questions` holds the texts of the benchmark's questions by id; `unknown` says what to do with
     predictions for other questions, and `several_answers` what a user can do about a second answer,
-    as in `Format`.
+    as in `Format`. `counts_answers`: whether a file says how many answers there are to a question.
     """
     texts = QuestionTexts(questions)
     by_text = unknown == "match by text"
     result = ReadResult()
     first: dict[tuple[str, str, int], str] = {}
+    counts = AnswerCounts()
     suggestions = 0
 
     def unknown_reason(name: str) -> str:
@@ -170,6 +173,8 @@ def write_predictions(
             advice = same_text(read) or f"; {several_answers}"
             return _Validated(reason=reason + first[key] + advice)
         first[key] = location
+        if counts_answers:
+            counts.add(source.path, *key)
         if read.question_text is not None and questions[name] not in {None, read.question_text}:
             result.changed_texts.setdefault(system, []).append(name)
         row = {**_plain(read.record), "question_id": name, "system": system}
@@ -177,6 +182,7 @@ def write_predictions(
 
     fields = {**PREDICTION_FIELDS, "extra": "VARCHAR"}
     longest = _write(sources, reader, validate, target, ratio, result)
+    result.answer_counts = counts.by_answer()
     lines = JsonLines(path=target, fields=fields, origin=PARSE_EXTRA, max_line_bytes=longest)
     return lines, result
 
@@ -201,7 +207,7 @@ def _write(
 ) -> int:
     problems: list[Problem] = []
     is_failed = False
-    longest = 0
+    longest, total = 0, 0
     with target.open("wb") as file:
         for source in sources:
             if source.system is not None:
@@ -230,7 +236,8 @@ def _write(
                 problems += error.problems
                 is_failed = True
                 continue
-            if count == 0:
+            total += count
+            if count == 0 and not source.notes:
                 problems.append(Problem(source.path, None, "the file is empty"))
                 is_failed = True
             problems += [each.problem for each in rejected]
@@ -238,9 +245,16 @@ def _write(
             is_failed = is_failed or len(rejected) > ratio * count
     if is_failed:
         raise InputError(problems)
+    _require_rows(sources, total)
     result.aliases |= {source.path: source.aliases for source in sources if source.aliases}
     result.file_notes |= {source.path: source.notes for source in sources if source.notes}
     return max(longest + 2, 1 << 20)
+
+
+def _require_rows(sources: Sequence[Source], count: int) -> None:
+    """Check that any of the files has a row, where readers pass over some with a note."""
+    if sources and not count:
+        raise InputError([Problem(each.path, None, "; ".join(each.notes)) for each in sources])
 
 
 def _validated(

@@ -31,6 +31,17 @@ MARGINS: dict[Metric, pl.Expr] = {
         summary="Whether the first of the most probable options is the right one.",
     ): IS_SOME & pl.col("first_best"),
     Metric(
+        name="accuracy_per_character",
+        pass_fail=True,
+        summary="Whether the right option is the first of those with the largest log-probability "
+        "for each character of their text.",
+    ): IS_SOME & pl.col("best_per_character"),
+    Metric(
+        name="accuracy_per_byte",
+        pass_fail=True,
+        summary="The same for each byte of their text in UTF-8.",
+    ): IS_SOME & pl.col("best_per_byte"),
+    Metric(
         name="phi", summary="Probability of the right option as given.", primary=True
     ): RIGHT.exp(),
     Metric(

@@ -48,13 +48,17 @@ def read_probabilities(samples: pl.DataFrame) -> pl.DataFrame:
         `absent`: whether there are no log-probabilities. The others are null where the
         log-probabilities cannot be used. Logarithms: `right`, `top`, and `next`, that of the next
         likeliest option less `top`. Positions: `chosen`, the first of the likeliest options, and
-        whether it is the right one, `first_best`. Counts: `options`, and `equals`, the likeliest
-        ones. Sums: `mass`, and in units of the largest probability `scale` and `squares`. From
-        `extra`: `bounded` and `order_spread`, see `read_option_orders`.
+        whether it is the right one, `first_best`; the same for the log-probability divided by the
+        length of the option's text, `best_per_character` and `best_per_byte`. Counts: `options`,
+        and `equals`, the likeliest ones. Sums: `mass`, and in units of the largest probability
+        `scale` and `squares`. From `extra`: `bounded` and `order_spread`, see `read_option_orders`.
     """
     log, element = pl.col("log"), pl.element()
     read = pl.when(element.is_between(0, ROUNDING)).then(0.0).otherwise(element)
+    texts = pl.col("choices").cast(pl.List(pl.String))
     options = samples.select(
+        characters=texts.list.eval(element.str.len_chars()),
+        bytes=texts.list.eval(element.str.len_bytes()),
         log=pl.col("choice_logprobs").list.eval(read.fill_null(NEVER)),
         place=pl.col("correct_choice").cast(pl.Int64),
         listed=pl.coalesce(pl.col("choices").list.len(), pl.col("choice_logprobs").list.len()),
@@ -70,6 +74,8 @@ def read_probabilities(samples: pl.DataFrame) -> pl.DataFrame:
         log=pl.when(usable).then(log),
         right=pl.when(usable).then(log.list.get(pl.col("place"), null_on_oob=True)),
         place="place",
+        characters=pl.when(usable).then("characters"),
+        bytes=pl.when(usable).then("bytes"),
     ).with_columns(top=log.list.max())
     # Distances from the most probable option: the shares stay exact where p itself is 0.
     behind = pl.when(IS_SOME).then(log - TOP)
@@ -83,6 +89,8 @@ def read_probabilities(samples: pl.DataFrame) -> pl.DataFrame:
         "order_spread",
         options=log.list.len(),
         first_best=log.list.arg_max() == pl.col("place"),
+        best_per_character=(log / pl.col("characters")).list.arg_max() == pl.col("place"),
+        best_per_byte=(log / pl.col("bytes")).list.arg_max() == pl.col("place"),
         chosen=pl.when(pl.col("behind").is_not_null()).then(log.list.arg_max()),
         equals=pl.col("behind").list.eval(element == 0).list.sum(),
         next=pl.col("behind").list.eval(second).list.max(),

@@ -75,20 +75,23 @@ class OptionConfidence(FrameEvaluator):
     Calibration of Modern Neural Networks", ICML 2017; Bröcker and Smith, "Increasing the
     reliability of reliability diagrams", 2007; Kumar, Liang and Ma, "Verified uncertainty
     calibration", 2019; EleutherAI's evaluation harness, which takes the first of several equally
-    probable options (`accuracy_first_argmax`).
+    probable options (`acc`: `accuracy_first_argmax`), also of log-probabilities divided by the
+    number of characters (`acc_norm`: `accuracy_per_character`) or bytes (`acc_bytes`:
+    `accuracy_per_byte`) of the option, which otherwise is less probable the longer it is.
 
     Edges: an option whose log-probability is missing (null) or minus infinity has probability 0.
     Right option tied with another: not accurate. Right option of probability 0: no negative
     log-likelihood, which would be infinite. No option of any probability: phi 0, delta 0 and not
     accurate; the normalised figures are undefined. No log-probabilities at all where the system
     gives them elsewhere (an empty list): the worst value of every bounded metric. One option only:
-    no delta. Undefined altogether: the position of the right option lies outside the list; the
-    list is not as long as the list of choices; a log-probability is above 0.001. One between 0 and
-    that is rounding and read as 0; likewise an option mass of up to 1.001 is 1, while a larger one
-    is undefined, as the options are then not outcomes of one distribution (texts scored by their
-    mean per token, say). A failed answer, one without log-probabilities, or one whose options have
-    no probability counts as certain and wrong in the calibration errors, so that the maximum is 1,
-    as probability 0 in the log losses, and as 1 in the order spread of a system that was asked in
+    no delta. Without the texts of the options (`choices`): no accuracy per character or byte.
+    Undefined altogether: the position of the right option lies outside the list; the list is not as
+    long as the list of choices; a log-probability is above 0.001. One between 0 and that is
+    rounding and read as 0; likewise an option mass of up to 1.001 is 1, while a larger one is
+    undefined, as the options are then not outcomes of one distribution (texts scored by their mean
+    per token, say). A failed answer, one without log-probabilities, or one whose options have no
+    probability counts as certain and wrong in the calibration errors, so that the maximum is 1, as
+    probability 0 in the log losses, and as 1 in the order spread of a system that was asked in
     several orders. An answer in one order only has no part in the spread.
 
     Attributes:
@@ -115,8 +118,8 @@ class OptionConfidence(FrameEvaluator):
         "outside": pl.Float64,
         "order_spread": pl.Float64,
     }
-    version = 3
-    undefined = "the log-probabilities given for the options do not allow it"
+    version = 4
+    undefined = "the log-probabilities or the texts of the options do not allow it"
 
     bins: int = 15
 

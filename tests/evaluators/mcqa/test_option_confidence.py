@@ -39,7 +39,9 @@ def logs(*probabilities: float) -> list[float]:
 
 
 def graded(logprobs: Sequence[float | None], right: int, **facts: Any) -> dict[str, float | None]:
-    return values(CONFIDENCE, {"choice_logprobs": logprobs, "correct_choice": right, **facts})
+    texts = [f"option {n}" for n in range(len(logprobs))]
+    given = {"choices": texts, "choice_logprobs": logprobs, "correct_choice": right}
+    return values(CONFIDENCE, given | facts)
 
 
 def test_the_four_models_of_the_source() -> None:
@@ -135,6 +137,25 @@ def test_ties_and_zeros(
     assert found["delta"] == (None if expected[2] is None else pytest.approx(expected[2]))
 
 
+@pytest.mark.parametrize(
+    ("choices", "expected"),
+    [
+        # -2 / 2 = -1, -3 / 6 = -0.5 in characters; "éé" has 4 bytes: -2 / 4 = -0.5, the first.
+        (["éé", "abcdef"], (0.0, 1.0)),
+        (["a", "ab"], (0.0, 0.0)),  # -2, -1.5
+        (["ab", "ab"], (1.0, 1.0)),  # -1, -1.5
+        (["ab", "abc"], (1.0, 1.0)),  # -1, -1: the first
+        (None, (None, None)),
+    ],
+)
+def test_long_options_are_less_probable(
+    choices: list[str] | None, expected: tuple[float | None, ...]
+) -> None:
+    found = graded([-2.0, -3.0], 0, choices=choices)
+    assert (found["accuracy_per_character"], found["accuracy_per_byte"]) == expected
+    assert found["accuracy"] == 1.0
+
+
 def test_missing_and_impossible_options_are_the_same() -> None:
     known, missing = graded([-0.1, NEVER, -3.0], 0), graded([-0.1, None, -3.0], 0)
     assert known == missing
@@ -143,16 +164,19 @@ def test_missing_and_impossible_options_are_the_same() -> None:
 
 def test_a_right_option_of_probability_nought() -> None:
     (found,) = outcomes(
-        CONFIDENCE, samples([{"choice_logprobs": [-0.5, None], "correct_choice": 1}])
+        CONFIDENCE,
+        samples([{"choice_logprobs": [-0.5, None], "correct_choice": 1, "choices": ["a", "b"]}]),
     )
     undefined = Outcome(
-        None, "undefined", "the log-probabilities given for the options do not allow it"
+        None, "undefined", "the log-probabilities or the texts of the options do not allow it"
     )
     assert found.pop("negative_log_likelihood") == undefined
     assert found.pop("negative_log_likelihood_unnormalized") == undefined
     assert {name: outcome.value for name, outcome in found.items()} == {
         "accuracy": 0.0,
         "accuracy_first_argmax": 0.0,
+        "accuracy_per_character": 0.0,
+        "accuracy_per_byte": 0.0,
         "phi": 0.0,
         "delta": pytest.approx(-math.exp(-0.5)),
         "option_mass": pytest.approx(math.exp(-0.5)),
@@ -166,6 +190,8 @@ def test_a_right_option_of_probability_nought() -> None:
 WORST = {
     "accuracy": 0.0,
     "accuracy_first_argmax": 0.0,
+    "accuracy_per_character": 0.0,
+    "accuracy_per_byte": 0.0,
     "phi": 0.0,
     "delta": -1.0,
     "option_mass": 0.0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,10 +15,11 @@ from warehouse.formats.format import Read, Reject, Source
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from records.prediction import Prediction
     from records.question import Question
+
+REAL = Path(__file__).parents[2] / "data" / "real" / "deepeval"
+"""Files that DeepEval 4.3.1 wrote."""
 
 CROWS = "What is a group of crows called?"
 PASSAGES = ["A group of crows is a murder.", 'Geese; "gaggle"\nline']
@@ -265,3 +267,71 @@ def test_files_that_deepeval_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (question,), (prediction,) = read(tmp_path / "run.json", None)
     assert (question.question, prediction.system) == (CROWS, "north")
     assert prediction.contexts == PASSAGES
+
+
+def test_a_golden_and_its_test_case_are_one_question(tmp_path: Path) -> None:
+    for kind in ("json", "jsonl", "csv"):
+        questions, predictions = read(REAL / f"goldens.{kind}")
+        by_name = {each.question_id: each for each in questions}
+        assert [each.question for each in questions] == [
+            f"What is a group of {animal} called?" for animal in ("crows", "geese", "fish")
+        ]
+        crows, geese = by_name["crows-1"], questions[1]
+        assert (crows.expected_answer, crows.tags) == (["A murder of crows."], {"lang": "en"})
+        assert (crows.extra or {})["context"] == ["A group of crows is a murder."]
+        assert (crows.extra or {})["comments"] == "from the handbook"
+        assert geese.tags == {"lang": "fr", "n": 3}
+        assert [(each.question_id, each.answer) for each in predictions] == [
+            ("crows-1", "A murder."),
+            (geese.question_id, "A flock."),
+        ]
+        assert predictions[0].contexts == ["A group of crows is a murder."]
+    files: list[tuple[Path, str | None]] = [(REAL / "goldens.json", "north")]
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    ingest_questions(warehouse, benchmark="b", format="deepeval", predictions=files)
+    done = ingest_predictions(warehouse, benchmark="b", format="deepeval", files=files)
+    assert done.notes == ("system 'north' did not answer 1 question: 'fish-1'",)
+
+
+def test_a_golden_that_contradicts_its_test_case_is_named() -> None:
+    (reject,) = [
+        each
+        for each in read_questions(Source(REAL / "goldens_differ.jsonl"))
+        if isinstance(each, Reject)
+    ]
+    assert (reject.line, reject.reason) == (
+        2,
+        "the golden and the test case in line 1 differ in expected_output",
+    )
+
+
+@pytest.mark.parametrize("name", ["latest_test_run.json", "test_run.json"])
+def test_scores_and_verdicts_of_metrics_are_reported(name: str) -> None:
+    questions, predictions = read(REAL / name, None)
+    assert questions[2].question_id == "fish-1"
+    assert [each.reported for each in predictions] == [
+        {"Murder": 1.0, "Murder.passed": True},
+        {"Murder": 0.0, "Murder.passed": False},
+        {"Murder": 0.0, "Murder.passed": False},
+    ]
+
+
+def test_a_metric_that_failed_is_not_reported(tmp_path: Path) -> None:
+    metrics = [
+        {"name": "A", "score": None, "success": False, "error": "timeout"},
+        {"name": "B", "score": 0.25, "success": True},
+        {"name": "B", "score": 0.5, "success": None},
+    ]
+    case = {**RUN["testCases"][0], "metricsData": metrics}
+    (tmp_path / "run.json").write_text(json.dumps({"testCases": [case]}))
+    _, (prediction,) = read(tmp_path / "run.json")
+    assert prediction.reported == {"B": 0.25, "B.passed": True, "B #2": 0.5}
+
+
+def test_a_data_set_of_goldens_and_test_cases_that_are_alike() -> None:
+    for name in ("plain.json", "plain.csv"):
+        (question,), (prediction,) = read(REAL / name)
+        assert (question.expected_answer, prediction.answer) == (
+            ["A murder of crows."],
+            "A murder.",
+        )

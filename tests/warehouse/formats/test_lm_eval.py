@@ -159,7 +159,7 @@ WRITTEN = {
     "doc": {"text": "x"},
     "target": "5",
     "arguments": {"gen_args_0": {"arg_0": "Q: 2 + 3?", "arg_1": {"until": ["Q:"]}}},
-    "resps": [["It is 5.", "Six."]],
+    "resps": [["It is 5."]],
     "filtered_resps": ["5"],
     "filter": "strict",
 }
@@ -171,11 +171,8 @@ def test_what_a_model_wrote_is_its_answer(tmp_path: Path) -> None:
     assert (question.question_id, question.question) == ("0", "Q: 2 + 3?")
     assert (question.expected_answer, question.choices) == (["5"], None)
     assert prediction.answer == "It is 5."
-    assert prediction.extra == {
-        "filter": "strict",
-        "filtered_resps": ["5"],
-        "resps": ["It is 5.", "Six."],
-    }
+    assert prediction.repeat == 0
+    assert prediction.extra == {"filter": "strict", "filtered_resps": ["5"]}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -16,8 +17,8 @@ from warehouse.formats.format import Read, Reject, Source
 from warehouse.formats.ragas import read_predictions, read_questions
 from warehouse.store import Warehouse
 
-if TYPE_CHECKING:
-    from pathlib import Path
+REAL = Path(__file__).parents[2] / "data" / "real" / "ragas"
+"""Files that ragas 0.4.3 wrote."""
 
 ROWS: list[dict[str, Any]] = [
     {
@@ -229,3 +230,63 @@ def test_cells_that_are_no_lists_are_named(tmp_path: Path, cell: str, said: str)
     assert isinstance(reject, Reject)
     assert reject.reason.startswith("retrieved_contexts: ")
     assert said in reject.reason
+
+
+@pytest.mark.parametrize("name", ["multi_turn.csv", "multi_turn_pandas.csv", "multi_turn.jsonl"])
+def test_conversations_are_refused(name: str) -> None:
+    found = list(read_predictions(Source(REAL / name, "s")))
+    reasons = {each.reason for each in found if isinstance(each, Reject)}
+    assert len(found) == 2
+    assert reasons == {
+        "user_input: expected text, found a list: conversations of several turns are not read"
+    }
+
+
+@pytest.mark.parametrize("text", ["[{'a': 1}] is what?", "[content]?", "[{}]"])
+def test_a_question_that_begins_like_a_list_is_text(tmp_path: Path, text: str) -> None:
+    path = write(tmp_path / "s.csv", [{"user_input": text, "response": "x"}])
+    (found,) = read_questions(Source(path))
+    assert isinstance(found, Read)
+    assert found.record.question == text
+
+
+@pytest.mark.parametrize("name", ["result.csv", "result.parquet"])
+def test_metrics_are_reported(name: str) -> None:
+    found = [
+        each.record.reported
+        for each in read_predictions(Source(REAL / name, "s"))
+        if isinstance(each, Read)
+    ]
+    assert found == [
+        {"exact_match": 0.0, "id_based_context_recall": 1.0, "id_based_context_precision": 0.5},
+        {"exact_match": 0.0, "id_based_context_recall": 0.5, "id_based_context_precision": 1.0},
+        {"exact_match": 0.0, "id_based_context_recall": 0.0},
+    ]
+
+
+def test_columns_that_are_not_metrics_are_not_reported(tmp_path: Path) -> None:
+    given = {"user_input": "Which?", "response": "x", "latency_s": 1.5, "year": 1999, "id": 7}
+    given |= {"critic": True, "note": "12 apples", "query_length": 3}
+    for name in ("s.csv", "s.jsonl"):
+        path = write(tmp_path / name, [given])
+        (found,) = read_predictions(Source(path, "s", tags=("year",)))
+        assert isinstance(found, Read)
+        assert found.record.reported == {"critic": True}
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet", "a_hf.parquet"])
+def test_all_files_of_a_data_set_are_alike(name: str) -> None:
+    questions = [
+        each.record for each in read_questions(Source(REAL / name)) if isinstance(each, Read)
+    ]
+    answers = [
+        each.record for each in read_predictions(Source(REAL / name, "s")) if isinstance(each, Read)
+    ]
+    assert [each.gold_doc_ids for each in questions] == [["d1"], ["d3", "d4"], ["d9"]]
+    assert questions[1].question == "What is a group\nof geese called?"
+    assert [[doc.doc_id for doc in each.retrieved or ()] for each in answers] == [
+        ["d1", "d2"],
+        ["d3"],
+        [],
+    ]
+    assert [each.reported for each in answers] == [None, None, None]

@@ -1,4 +1,4 @@
-"""What exports of evaluation and tracing tools have in common: ids, tags and the kind of file."""
+"""What exports of evaluation and tracing tools have in common: ids, tags, scores, file kinds."""
 
 from __future__ import annotations
 
@@ -97,6 +97,15 @@ def repeat_of(metadata: Mapping[str, Any]) -> int:
         given = int(given)
     is_number = isinstance(given, int) and not isinstance(given, bool)
     return given if is_number and 0 <= given <= MAX_REPEAT else 0
+
+
+def numbered(name: str, taken: Mapping[str, object]) -> str:
+    """Return a name that is not taken: `name`, `name #2`, ..."""
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name} #{number}"
+    return found
 
 
 def first_character(path: Path) -> str:

@@ -71,8 +71,9 @@ PREDICTIONS = Table(
     name="predictions",
     one_row="One row is one system's answer to one question, with what it retrieved and cited.",
     key=("benchmark", "system", "question_id", "repeat"),
-    notes="Every system has a row for every question, and as many as for any other; if it did not "
-    "answer, `error` is `no prediction`, or `not_asked` is 1. Null means that a field was not "
+    notes="Every system has a row for every question, and as many as for any other (in files of "
+    "other tools as many as the question has); if it did not answer, `error` is `no prediction`, "
+    "or `not_asked` is 1. Null means that a field was not "
     "given; an empty list or text was given.",
     columns=(
         *shared("benchmark", "system", "question_id"),

@@ -1,0 +1,173 @@
+"""Rows for the answers that a system did not give, so that it cannot gain by leaving them out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from warehouse.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from warehouse.formats.format import Format
+    from warehouse.ingest.result import ReadResult
+    from warehouse.storage.transaction import Transaction
+
+NO_PREDICTION: Final = "no prediction"
+"""The error of a question that a system did not answer."""
+
+MAX_NAMED: Final = 10
+"""The number of questions that a note names."""
+
+
+class AnswerCounts:
+    """Counts how many answers to a question each file has, in files of other tools.
+
+    Such a tool asks the questions of one task as often as each other, but those of another task, in
+    another file, more or less often.
+    """
+
+    def __init__(self) -> None:
+        self._largest: dict[tuple[Path, str], int] = {}
+        self._files: dict[tuple[str, str], Path] = {}
+
+    def add(self, path: Path, system: str, question: str, repeat: int) -> None:
+        """Count an answer."""
+        self._files[system, question] = path
+        self._largest[path, system] = max(self._largest.get((path, system), 0), repeat + 1)
+
+    def by_answer(self) -> dict[tuple[str, str], int]:
+        """Return the answers in the file of each system and question; empty if all have one."""
+        if max(self._largest.values(), default=1) == 1:
+            return {}
+        return {key: self._largest[path, key[0]] for key, path in self._files.items()}
+
+
+def require_first_answers(transaction: Transaction, benchmark: str) -> None:
+    """Check that answers are numbered from 0: others would count as missing, which are failures.
+
+    Raises:
+        InputError: A system has no answer with this number.
+    """
+    found = transaction.fetch(
+        "SELECT system, min(repeat) FROM predictions WHERE benchmark = $benchmark "
+        "GROUP BY system HAVING min(repeat) > 0 ORDER BY system",
+        {"benchmark": benchmark},
+    )
+    problems = [
+        Problem(
+            f"predictions of {system!r}",
+            None,
+            f"'repeat' is never 0 (it is {first} or more), but numbers answers from 0",
+        )
+        for system, first in found.iter_rows()
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def fill_missing(
+    transaction: Transaction,
+    benchmark: str,
+    input_format: Format,
+    result: ReadResult,
+    not_asked: Sequence[str],
+) -> tuple[list[str], int]:
+    """Insert a row for each missing answer.
+
+    A system answers each question as often as any other. With `answer_counts` a question has as
+    many answers as any system gave to it, but not more than the file has to any of its questions,
+    or the system to any, if the question is missing.
+
+    Returns:
+        A note on each system with missing answers, and the number of rows that were added.
+    """
+    counts = result.answer_counts
+    transaction.execute(
+        "CREATE OR REPLACE TEMP TABLE missing AS "
+        "SELECT system, question_id, repeat FROM predictions LIMIT 0"
+    )
+    added = transaction.execute(
+        """
+        INSERT INTO missing
+        WITH given AS (FROM predictions WHERE benchmark = $benchmark),
+
+        own AS (
+            SELECT system, 1 + coalesce(max(repeat), 0) AS n
+            FROM (SELECT unnest($systems::VARCHAR[]) AS system)
+            LEFT JOIN given USING (system)
+            GROUP BY system
+        ),
+
+        counted AS (
+            SELECT
+                unnest($counted_systems::VARCHAR[]) AS system,
+                unnest($counted_questions::VARCHAR[]) AS question_id,
+                unnest($counts::INTEGER[]) AS n
+        ),
+
+        by_question AS (
+            SELECT question_id, 1 + max(repeat) AS n
+            FROM given WHERE system IN (SELECT system FROM counted)
+            GROUP BY question_id
+        ),
+
+        expected AS (
+            SELECT
+                o.system,
+                q.question_id,
+                CASE
+                    WHEN o.system IN (SELECT system FROM counted)
+                        THEN least(coalesce(b.n, 1), coalesce(c.n, o.n))
+                    ELSE o.n
+                END AS n
+            FROM questions AS q
+            CROSS JOIN own AS o
+            LEFT JOIN by_question AS b USING (question_id)
+            LEFT JOIN counted AS c ON c.system = o.system AND c.question_id = q.question_id
+            WHERE q.benchmark = $benchmark
+        ),
+
+        numbered AS (
+            SELECT system, question_id, unnest(range(0, n))::INTEGER AS repeat FROM expected
+        )
+
+        FROM numbered ANTI JOIN given USING (system, question_id, repeat)
+        """,
+        {
+            "benchmark": benchmark,
+            "systems": list(result.systems),
+            "counted_systems": [system for system, _ in counts],
+            "counted_questions": [question for _, question in counts],
+            "counts": list(counts.values()),
+        },
+    )
+    failed = input_format.missing_predictions == "failed"
+    value, column = (f"'{NO_PREDICTION}'", "error") if failed else ("[]", "retrieved_doc_ids")
+    transaction.execute(
+        f"INSERT INTO predictions BY NAME "  # noqa: S608
+        "SELECT $benchmark AS benchmark, system, question_id, repeat, "
+        f"CASE WHEN NOT list_contains($not_asked, system) THEN {value} END AS {column}, "
+        "CASE WHEN list_contains($not_asked, system) THEN 1 END AS not_asked FROM missing",
+        {"benchmark": benchmark, "not_asked": list(not_asked)},
+    )
+    notes = [
+        f"system {system!r} {'was not asked' if system in not_asked else 'did not answer'} "
+        f"{list_questions(count, first)}"
+        for system, count, first in transaction.fetch(
+            "SELECT system, count(*), min(question_id, $shown) "
+            "FROM (SELECT DISTINCT system, question_id FROM missing) "
+            "GROUP BY system ORDER BY system",
+            {"shown": MAX_NAMED},
+        ).iter_rows()
+    ]
+    transaction.execute("DROP TABLE missing")
+    return notes, added
+
+
+def list_questions(count: int, first: Sequence[str]) -> str:
+    """Return a text such as `3 questions: 'q1', 'q2', 'q3'`."""
+    named = ", ".join(repr(name) for name in first[:MAX_NAMED])
+    more = f" and {count - MAX_NAMED} more" if count > MAX_NAMED else ""
+    return f"{count} question{'s' if count > 1 else ''}: {named}{more}"

@@ -36,7 +36,7 @@ module.exports = class {
       'wolves?': ['A pack.', 'A pack.', 'Wolves form "packs",\\nsee above'],
       'whales?': ['A pod.', null, 'A pod.'],
     };
-    if (question === 'explode?') throw new Error('503 overloaded');
+    if (question === 'explode?') throw new Error('the provider broke');
     const output = (answers[question] || ['?'])[(asked[key] - 1) % 3];
     if (output === null) return {output: null};
     return {
@@ -133,16 +133,17 @@ def main(promptfoo: str) -> None:
         outputs = [part for each in written for part in ("-o", each)]
         private = {"PROMPTFOO_CONFIG_DIR": str(folder / "home")}
         quiet = {"PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_DISABLE_UPDATE": "1"}
-        subprocess.run(  # noqa: S603 - the tool that is named
-            [promptfoo, "eval", "-c", "promptfooconfig.json", "--no-cache", "--repeat", "3"]
-            + ["--max-concurrency", "1", *outputs],
+        options = ["--no-cache", "--repeat", "3", "--max-concurrency", "1"]
+        subprocess.run(
+            [promptfoo, "eval", "-c", "promptfooconfig.json", *options, *outputs],
             cwd=folder,
             env=os.environ | private | quiet,
             check=False,
         )
+        paths = rf"file://[^ )]*/node_modules|{re.escape(name)}"
         for each in written:
             text = (folder / each).read_text()
-            (OUT / each).write_text(re.sub(rf"(/private)?{re.escape(name)}", ".", text))
+            (OUT / each).write_text(re.sub(paths, ".", text))
 
 
 if __name__ == "__main__":

@@ -79,13 +79,17 @@ class Reported(RowEvaluator):
             ),
         )
 
+    @property
+    def reads_name(self) -> str:
+        """The name of the value that it reads."""
+        return self.name_ or self.name
+
     def grade(self, sample: Sample) -> Scores:
         """Return the value of the name."""
         reported = json.loads(sample.reported or "{}")
-        name = self.name_ or self.name
-        if name not in reported:
-            raise NotApplicable(_missing(name, reported))
-        value = float(reported[name])
+        if self.reads_name not in reported:
+            raise NotApplicable(missing_name(self.reads_name, reported))
+        value = float(reported[self.reads_name])
         low, high = self.measured()[0].bounds
         if not low <= value <= high:
             raise Undefined(f"{value:g} is not within {low:g} and {high:g}: set `bounds`")
@@ -94,7 +98,8 @@ class Reported(RowEvaluator):
         return {"value": value}
 
 
-def _missing(name: str, reported: Collection[str]) -> str:
+def missing_name(name: str, reported: Collection[str]) -> str:
+    """Return that a name was not reported, a similar one, and those that were."""
     if not reported:
         return "nothing was reported"
     names = sorted(reported)

@@ -20,6 +20,9 @@ PREFIX: Final = "REGEXP:"
 KEPT: Final = ("type", "value", "threshold", "weight", "metric", "assert")
 """The members of an assertion that are kept where it is neither expected answer nor constraint."""
 
+LARGEST: Final = 1e100
+"""A larger number is not a score."""
+
 _VARIABLE: Final = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _SEARCHING: Final = frozenset({"contains", "icontains", "regex", "starts-with"})
 _SET: Final = "assert-set"
@@ -183,4 +186,5 @@ def _scores_by_type(components: object) -> dict[str, list[float]]:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and -LARGEST < value < LARGEST

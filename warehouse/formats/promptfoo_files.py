@@ -29,6 +29,10 @@ FAILED: Final = 2
 
 EXPECTED: Final = "results of `promptfoo eval`, each with 'vars', 'provider' and 'response'"
 NESTED: Final = "promptfoo's results with the list 'results.results'"
+TABLE: Final = (
+    "a table of promptfoo 0.121 (write older results as JSON), with a column such as "
+    "'[openai:gpt] brief' followed by 'Status', 'Score' and 'Named Scores'"
+)
 OUTPUT: Final = ("Status", "Score", "Named Scores")
 """The columns that follow the column of an output in a CSV file."""
 
@@ -92,10 +96,7 @@ def _of_csv(path: Path) -> Iterator[Row | Reject]:
             header = cells
             outputs = [at for at in range(len(cells)) if tuple(cells[at + 1 : at + 4]) == OUTPUT]
             if not outputs:
-                said = "expected a column for each provider with a prompt, such as '[openai:gpt] "
-                said += "brief', followed by 'Status', 'Score' and 'Named Scores', as promptfoo "
-                said += "0.121 writes; export other files as JSON"
-                raise InputError([Problem(path, line, said)])
+                raise wrong_kind(path, line, TABLE, dict.fromkeys(cells))
             continue
         shown = ",".join(cells)[:SHOWN]
         if len(cells) != len(header):
@@ -110,7 +111,10 @@ def _of_csv(path: Path) -> Iterator[Row | Reject]:
                 continue
             try:
                 result = _result(header[at], _unescaped(cells[at]), given)
-            except (KeyError, ValueError, NotJsonError) as error:
+            except NotJsonError as error:
+                yield Reject(line, f"{header[at]}: Named Scores: expected JSON ({error})", shown)
+                continue
+            except ValueError as error:
                 yield Reject(line, f"{header[at]}: {error}", shown)
                 continue
             numbers = {"promptIdx": index, "testIdx": position - 1}
@@ -141,10 +145,17 @@ def _result(name: str, output: str, given: dict[str, str]) -> dict[str, Any]:
         "success": failure == 0,
         "failureReason": failure,
         "error": reason if failure else None,
-        "score": float(given["Score"]) if given["Score"] else None,
+        "score": _score(given["Score"]),
         "namedScores": decode(given["Named Scores"]) if given["Named Scores"] else {},
         "gradingResult": {name: text for name, text in grading.items() if text},
     }
+
+
+def _score(cell: str) -> float | None:
+    try:
+        return float(cell) if cell else None
+    except ValueError:
+        raise ValueError(f"Score: expected a number, found {cell[:60]!r}") from None
 
 
 def _unescaped(cell: str) -> str:

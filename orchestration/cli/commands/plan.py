@@ -102,7 +102,6 @@ def command(
 
     from assets.judging.dry_run import ingested_copy, plan_answers, plan_run
     from orchestration.cli.output import say, write
-
     from orchestration.doctor.config_lint import unreported_names
 
     with ingested_copy(project, wanted) as warehouse:

@@ -214,7 +214,7 @@ def test_a_threshold_of_the_test_decides_instead_of_its_assertions() -> None:
         ("a.yaml", "? [1]\n: 2\n", "not YAML: expected text as the key"),
         ("a.yaml", "[" * 200, "not YAML: values are nested more than 100 deep"),
         ("a.yaml", "tests: []\n", "list 'results.results'; found the fields 'tests'"),
-        ("a.csv", "question,answer\na,b\n", "expected a column for each provider with a prompt"),
+        ("a.csv", "question,answer\na,b\n", "expected a table of promptfoo"),
         ("a.txt", "", "unknown file suffix '.txt'; expected .json, .jsonl, .yaml or .csv"),
     ],
 )
@@ -268,6 +268,7 @@ def test_rows_of_a_table_that_cannot_be_read(tmp_path: Path) -> None:
         "a,x,PASS,1.00,,,",
         "a,x,MAYBE,1.00,,,",
         "a,x,PASS,one,,,",
+        "a,x,PASS,1.00,{,,",
         "a,x,PASS",
         'b,\'=1+1,FAIL,0.00,"{""m"":0.25}",too short,',
         "c,,,,,,",
@@ -278,8 +279,12 @@ def test_rows_of_a_table_that_cannot_be_read(tmp_path: Path) -> None:
     rejected = [(each.line, each.reason) for each in found if isinstance(each, Reject)]
     assert rejected == [
         (3, "[p] l: Status: expected PASS, FAIL or ERROR, found 'MAYBE'"),
-        (4, "[p] l: could not convert string to float: 'one'"),
-        (5, "expected 7 cells, found 3"),
+        (4, "[p] l: Score: expected a number, found 'one'"),
+        (
+            5,
+            "[p] l: Named Scores: expected JSON (expecting property name enclosed in double quotes)",
+        ),
+        (6, "expected 7 cells, found 3"),
     ]
     kept = [each.record for each in found if isinstance(each, Read)]
     assert [(each.system, each.answer) for each in kept] == [("p", "x"), ("p", "=1+1")]

@@ -186,5 +186,6 @@ def _scores_by_type(components: object) -> dict[str, list[float]]:
 
 
 def _is_number(value: object) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and -LARGEST < value < LARGEST
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return -LARGEST < value < LARGEST

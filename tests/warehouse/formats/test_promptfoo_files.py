@@ -277,13 +277,11 @@ def test_rows_of_a_table_that_cannot_be_read(tmp_path: Path) -> None:
     path.write_text("\r\n".join(rows))
     found = list(read_predictions(Source(path)))
     rejected = [(each.line, each.reason) for each in found if isinstance(each, Reject)]
+    unnamed = "expecting property name enclosed in double quotes"
     assert rejected == [
         (3, "[p] l: Status: expected PASS, FAIL or ERROR, found 'MAYBE'"),
         (4, "[p] l: Score: expected a number, found 'one'"),
-        (
-            5,
-            "[p] l: Named Scores: expected JSON (expecting property name enclosed in double quotes)",
-        ),
+        (5, f"[p] l: Named Scores: expected JSON ({unnamed})"),
         (6, "expected 7 cells, found 3"),
     ]
     kept = [each.record for each in found if isinstance(each, Read)]

@@ -112,7 +112,7 @@ class _Reader:
                 if len(self._open) >= MAX_DEPTH:
                     raise self._wrong(event, f"values are nested more than {MAX_DEPTH} deep")
                 is_object = isinstance(event, yaml.MappingStartEvent)
-                mark = event.start_mark
+                mark: Any = event.start_mark
                 opened = _Open({} if is_object else [], event.anchor, mark.index)
                 if is_object:
                     self.file.begins[id(opened.value)] = (mark.index, mark.line + 1)

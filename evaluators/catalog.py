@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ForwardRef
 
 from evaluators import library
 from evaluators.errors import EXPECTED_TYPES, BadParameters, BrokenPromise, UnknownEvaluator
-from evaluators.evaluator import Evaluator, parameter_fields
+from evaluators.evaluator import Evaluator, parameter_fields, parameter_name
 from evaluators.flows.requests import config_key
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
@@ -183,7 +183,7 @@ def build_from(
         cls.name = name
     name = cls.name
     given = dict(parameters or {})
-    taken = {each.name: each.type for each in parameter_fields(cls)}
+    taken = {parameter_name(each): each.name for each in parameter_fields(cls)}
     for parameter in given:
         if parameter not in taken:
             accepted = f"; it takes {', '.join(taken)}" if taken else "; it takes none"
@@ -192,7 +192,8 @@ def build_from(
                 f"{did_you_mean(parameter, taken) or accepted}"
             )
     try:
-        return cls(**_validate(cls, given)) if given else cls()
+        fields = {taken[parameter]: value for parameter, value in given.items()}
+        return cls(**_validate(cls, fields)) if fields else cls()
     except ValueError as error:
         raise BadParameters(f"{name}: {error}") from error
 
@@ -222,7 +223,7 @@ def _validate(cls: type[Evaluator], given: Mapping[str, object]) -> dict[str, An
         )
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
+        place = ".".join(str(part).removesuffix("_") for part in first["loc"])
         wanted = EXPECTED_TYPES.get(first["type"])
         said = f"expected {wanted}, got {first['input']!r}" if wanted else first["msg"]
         raise BadParameters(f"{cls.name}: parameter {place}: {said}") from error
@@ -304,8 +305,9 @@ def describe(evaluator: Evaluator) -> EvaluatorDoc:
         prose=prose,
         metrics=evaluator.measured(),
         parameters=tuple(
-            Parameter(field.name, evaluator.parameters[field.name], meanings.get(field.name, ""))
+            Parameter(name, evaluator.parameters[name], meanings.get(field.name, ""))
             for field in parameter_fields(evaluator)
+            for name in (parameter_name(field),)
         ),
         reads=tuple(sorted(evaluator.reads)),
         optional=tuple(sorted(evaluator.optional)),

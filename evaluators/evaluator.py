@@ -38,6 +38,14 @@ def parameter_fields(evaluator: Evaluator | type[Evaluator]) -> list[Field[Any]]
     return [each for each in fields(evaluator) if each.metadata.get("is_parameter", True)]
 
 
+def parameter_name(field: Field[Any]) -> str:
+    """Return what a parameter is called in configurations.
+
+    A field whose name would be that of an attribute of all evaluators ends in an underscore.
+    """
+    return field.name.removesuffix("_")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Evaluator(ABC):
     """Computes one or more metrics for a sample; the fields of a subclass are its parameters.
@@ -132,7 +140,7 @@ class Evaluator(ABC):
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
         """The parameters by name, as JSON types."""
-        values = {each.name: getattr(self, each.name) for each in parameter_fields(self)}
+        values = {parameter_name(each): getattr(self, each.name) for each in parameter_fields(self)}
         plain: Mapping[str, Any] = json.loads(json.dumps(values, sort_keys=True))
         return plain
 

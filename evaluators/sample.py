@@ -107,8 +107,8 @@ class Sample:
 
     Any one of `expected_answers` is right. A right answer contains all `expected_parts`, each in
     one of its spellings; where both are given, the parts are more exact. Passages and documents
-    are listed best first. `tags` and `extra` (of the question and the answer) are JSON objects as
-    text. `document_sentences` belong to the document `doc_id`; they are None if
+    are listed best first. `tags`, `extra` (of the question and the answer) and `reported` are JSON
+    objects as text. `document_sentences` belong to the document `doc_id`; they are None if
     that document is unknown. `opponents` are the systems that an evaluator compares this one with
     on this question; they are None if no other system answered it. `repeat` numbers several
     answers to the question from 0. Attributes are declared for type checkers; a column without one
@@ -150,6 +150,7 @@ class Sample:
     label: str | None = None
     latency_s: float | None = None
     cost_usd: float | None = None
+    reported: str | None = None
     error: str | None = None
     repeat: int = 0
     others: Mapping[str, Any] = field(default_factory=dict)

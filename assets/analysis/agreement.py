@@ -188,7 +188,7 @@ def measure_agreement(found: LabelledScores, n_annotators: int) -> dict[str, Any
         "kappa_low": finite_or_none(agreement.low),
         "kappa_high": finite_or_none(agreement.high),
         "weighted_kappa": finite_or_none(weighted),
-        "correlation": finite_or_none(_spearman(labelled)),
+        "correlation": finite_or_none(rank_correlation(labelled)),
         "alpha": finite_or_none(alpha_with_interval(ratings, weights=rated).value),
         "true_positive_rate": counts.sensitivity,
         "true_negative_rate": counts.specificity,
@@ -197,8 +197,12 @@ def measure_agreement(found: LabelledScores, n_annotators: int) -> dict[str, Any
     }
 
 
-def _spearman(labelled: pl.DataFrame) -> float:
-    """Return the weighted correlation of the ranks of scores and of labels."""
+def rank_correlation(labelled: pl.DataFrame) -> float:
+    """Return the weighted correlation of the ranks of two scores; NaN where it has no value.
+
+    Args:
+        labelled: One row per sample: value, label (the other score) and weight.
+    """
     if len(labelled) < 2:  # noqa: PLR2004 - one has no order
         return np.nan
     weights = labelled["weight"].to_numpy()

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 PREFIX = "REGEXP:"
 
 
+IS_JSON = "is_json"
+
+
 @dataclass(frozen=True, slots=True)
 class Operand:
     """A text or a pattern that must be found.
@@ -34,13 +37,28 @@ class Operand:
         return search(self.text, within) if self.is_pattern else self.text in within
 
 
-Constraint: TypeAlias = tuple[Operand, ...]
+@dataclass(frozen=True, slots=True)
+class Json:
+    """That the whole text is JSON, or is not."""
+
+    is_json: bool
+
+    def holds(self, within: str, search: Callable[[str, str], bool]) -> bool:  # noqa: ARG002
+        """Return whether a text is JSON, if it must be."""
+        try:
+            json.loads(within, parse_constant=_refuse)
+        except (ValueError, RecursionError):
+            return not self.is_json
+        return self.is_json
+
+
+Constraint: TypeAlias = tuple[Operand | Json, ...]
 """Alternatives, one of which must be found."""
 
 
 @lru_cache(maxsize=1024)
 def read_constraints(written: str) -> tuple[Constraint, ...]:
-    """Parse a JSON list of texts, `REGEXP:` patterns, and lists of those as alternatives.
+    """Parse a JSON list of texts, `REGEXP:` patterns, `is_json`, and lists of them as alternatives.
 
     Raises:
         BadConstraints: It is anything else, a list of alternatives is empty, or a pattern does not
@@ -73,7 +91,9 @@ def _constraint(item: Any, number: int) -> Constraint:
     return tuple(_operand(part, f"{place}, alternative {n}") for n, part in enumerate(item, 1))
 
 
-def _operand(item: Any, place: str) -> Operand:
+def _operand(item: Any, place: str) -> Operand | Json:
+    if isinstance(item, dict) and item.keys() == {IS_JSON} and isinstance(item[IS_JSON], bool):
+        return Json(item[IS_JSON])
     if not isinstance(item, str):
         raise BadConstraints(f"{place}: expected a text, got {_type(item)} {item!r}")
     if not item.startswith(PREFIX):
@@ -86,6 +106,10 @@ def _operand(item: Any, place: str) -> Operand:
             f"{place}: {pattern!r} is not a regular expression: {error}"
         ) from error
     return Operand(pattern, is_pattern=True)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _type(value: Any) -> str:

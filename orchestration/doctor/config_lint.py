@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evaluators.engines.judge.settings import SKIPPED
+from evaluators.library.reported.reported import Reported, missing_name
 from orchestration.published import open_copy
 from records.prediction import Prediction
 from records.question import Question
@@ -155,6 +156,7 @@ def _lint_benchmark(held: Source, benchmark: Benchmark, read: _Read) -> Iterator
             if hint or without_scores:
                 yield f"the field {field!r} of the {table} is not used{hint}"
     yield from _missing_tags(held, benchmark, unused["questions"])
+    yield from unreported_names(held, benchmark)
 
 
 def _evaluators_without_scores(read: _Read, benchmark: str) -> dict[str, list[str]]:
@@ -202,3 +204,18 @@ def _missing_tags(held: Source, benchmark: Benchmark, unused_fields: list[str]) 
         if name in unused_fields:
             hint = f"; move the field {name!r} into `tags`"
         yield f"{key}: no question has the tag or field {name!r}{hint}"
+
+
+def unreported_names(held: Source, benchmark: Benchmark) -> Iterator[str]:
+    """Name the values that `reported` reads, and that no prediction has."""
+    own = [each for each in benchmark.evaluators if isinstance(each, Reported)]
+    if not own:
+        return
+    names = held.fetch(
+        "SELECT DISTINCT unnest(json_keys(reported)) AS name FROM predictions "
+        "WHERE benchmark = $benchmark",
+        {"benchmark": benchmark.name},
+    )["name"].to_list()
+    for each in own:
+        if each.reads_name not in names:
+            yield f"{each.name}: {missing_name(each.reads_name, names)}"

@@ -51,6 +51,13 @@ _JSON = {
         json.dumps([["a", "b"]]),
         json.dumps([]),
     ],
+    "reported": [
+        json.dumps({"reported": True, "score": 0.5}),
+        json.dumps({"reported": 0.25}),
+        json.dumps({"reported": -7, "\u6771": False}),
+        json.dumps({"score": 1}),
+        json.dumps({}),
+    ],
     "extra": [
         json.dumps({"note": "東"}),
         json.dumps({"bounded_choices": ["B", "C"]}),

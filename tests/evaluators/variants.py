@@ -19,6 +19,11 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
     "answer_semantic_similarity": [{"by": "similarity"}],
     "byop": [{"mode": "raw", "prompt_template": "{CONTEXT} {EXPECTED_OUTPUT}"}],
     "context_precision": [{"utilization": "always", "top_n": 2}],
+    "reported": [
+        {"pass_fail": True},
+        {"name": "score", "bounds": [-10, 10], "best": "low"},
+        {"bounds": [0, None]},
+    ],
     "summarization_judge": [{"compare_with": "source"}],
 }
 

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from records.error_messages import RecordError, found
 from records.record import CONTROL, integer
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Format, Read, Reject, Source
+from warehouse.formats.promptfoo_assertions import read_assertions, read_reported
+from warehouse.formats.promptfoo_files import FAILED, results
 from warehouse.formats.readers import field_mapping
-from warehouse.formats.readers.exports import (
-    element_row,
-    id_of_text,
-    require_kind,
-    require_object,
-    tags_of,
-    wrong_kind,
-)
-from warehouse.formats.readers.files import kind
-from warehouse.formats.readers.nested_json import NestedJson
-from warehouse.formats.readers.rows import Row, json_lines
+from warehouse.formats.readers.exports import id_of_text, tags_of
+from warehouse.formats.readers.rows import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable, Iterator, Mapping
     from pathlib import Path
 
     from records.prediction import Prediction
@@ -49,12 +45,6 @@ ASKED: Final = ("question", "query", "user_input", "input", "user_query", "messa
 REFERENCES: Final = ("expected_answer", "expected_output", "reference", "ground_truth", "expected")
 """The variables that hold the expected answer, the preferred one first."""
 
-COMPARING: Final = frozenset({"equals", "similar", "factuality", "levenshtein", "rouge-n", "bleu"})
-"""The assertions whose value is an expected answer."""
-
-FAILED: Final = 2
-"""The `failureReason` of a call that failed; 1 is a failed assertion."""
-
 LONGEST_LABEL: Final = 60
 LONGEST_WAIT: Final = 1e12
 """Milliseconds, some 30 years: a larger number is not a latency."""
@@ -63,7 +53,6 @@ READ: Final = frozenset(
     {"id", "vars", "prompt", "promptId", "promptIdx", "provider", "response", "testCase", "testIdx"}
     | {"latencyMs", "cost", "error"}
 )
-EXPECTED: Final = "results of `promptfoo eval`, each with 'vars', 'provider' and 'response'"
 
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
@@ -72,7 +61,8 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
     The question is the variable `question`, or one of the others in `ASKED`, or the only variable,
     or all of them.
     """
-    return field_mapping.questions(_rows(source.path), _question, NAMES)
+    translate = partial(_question, shared=_overview(source.path).shared)
+    return field_mapping.questions(results(source.path), translate, NAMES)
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
@@ -81,54 +71,68 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     Raises:
         InputError: The file cannot be read, or holds several systems although its path names one.
     """
-    named = _systems(source.path)
-    if source.system is not None and len(named) > 1:
+    overview = _overview(source.path)
+    if source.system is not None and len(overview.systems) > 1:
         said = (
             f"expected one provider with one prompt, as the path names one system, found "
-            f"{len(named)}: leave {{system}} out of the path"
+            f"{len(overview.systems)}: leave {{system}} out of the path"
         )
         raise InputError([Problem(source.path, None, said)])
-    translate = partial(_prediction, named={} if source.system is not None else named)
-    return field_mapping.predictions(_rows(source.path), source, translate, NAMES)
+    is_named = source.system is not None
+    translate = partial(_prediction, overview=overview, is_named=is_named)
+    return field_mapping.predictions(results(source.path), source, translate, NAMES)
 
 
-def _rows(path: Path) -> Iterator[Row | Reject]:
-    match kind(path):
-        case ".json":
-            given = _results(path)
-        case ".jsonl" | ".ndjson":
-            given = json_lines(path)
-        case other:
-            said = f"unknown file suffix {other!r}; expected .json or .jsonl, as "
-            said += "`promptfoo eval --output results.json` writes"
-            raise InputError([Problem(path, None, said)])
-    return require_kind(given, path, EXPECTED, {"vars", "prompt"}, {"provider"})
+@dataclass(frozen=True, slots=True)
+class _Overview:
+    """What follows only from all results of a file.
+
+    Attributes:
+        systems: The systems by what `_key` returns for their results.
+        shared: The ids of variables that tests with different assertions or metadata share.
+        repeats: The number of each answer of a system to a question, by the position of its row.
+    """
+
+    systems: Mapping[Hashable, str]
+    shared: frozenset[str]
+    repeats: Mapping[int, int]
 
 
-def _results(path: Path) -> Iterator[Row | Reject]:
-    expected = "promptfoo's results with the list 'results.results'"
-    require_object(path, expected)
-    file = NestedJson(path)
-    summary = file.member(file.root, "results")
-    results = None if summary is None else file.member(summary, "results")
-    if results is None or not isinstance(results.value, list):
-        raise wrong_kind(path, file.line(file.root.begin), expected, file.root.value)
-    for element in file.elements(results):
-        yield element_row(file, element, "results.results")
+def _overview(path: Path) -> _Overview:
+    given: dict[Hashable, tuple[str, str]] = {}
+    contents: dict[str, set[str]] = {}
+    answers: list[tuple[Hashable, str, str, int, int]] = []
+    for position, row in enumerate(results(path), start=1):
+        if not isinstance(row, Row):
+            continue
+        key = _key(row.fields)
+        given.setdefault(key, _provider_and_prompt(row.fields))
+        try:
+            question = _test(row.fields)
+        except RecordError:  # said when the row is read
+            continue
+        name, content = question["question_id"], _content(question)
+        contents.setdefault(name, set()).add(content)
+        # With --repeat, the same test comes again, with another index.
+        answers.append((key, name, content, _whole(row.fields.get("testIdx")), position))
+    shared = frozenset(name for name, found in contents.items() if len(found) > 1)
+    counts: Counter[Hashable] = Counter()
+    repeats: dict[int, int] = {}
+    for key, name, content, _, position in sorted(answers, key=itemgetter(3, 4)):
+        answered = (key, name, content if name in shared else None)
+        repeats[position] = counts[answered]
+        counts[answered] += 1
+    return _Overview(_systems(given), shared, repeats)
 
 
-def _systems(path: Path) -> dict[Hashable, str]:
-    """Return the systems by what `_key` returns for their results.
+def _systems(given: Mapping[Hashable, tuple[str, str]]) -> dict[Hashable, str]:
+    """Return the names of systems, of which provider and prompt are given.
 
     A system is called after the label or id of its provider, and after its prompt if there are
     several. A prompt without a short label is called after its number.
     """
-    given: dict[Hashable, tuple[str, str]] = {}
-    for row in _rows(path):
-        if isinstance(row, Row):
-            given.setdefault(_key(row.fields), _provider_and_prompt(row.fields))
     # Results come in the order in which calls end.
-    given = {key: given[key] for key in sorted(given, key=_index)}
+    given = {key: given[key] for key in sorted(given, key=_whole)}
     labels = list(dict.fromkeys(label for _, label in given.values()))
     named: dict[Hashable, str] = {}
     for key, (provider, label) in given.items():
@@ -142,8 +146,8 @@ def _systems(path: Path) -> dict[Hashable, str]:
     return named
 
 
-def _index(key: Hashable) -> int:
-    return key if isinstance(key, int) else 0
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _key(fields: dict[str, Any]) -> Hashable:
@@ -206,40 +210,54 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _question(row: Row, _: int) -> dict[str, Any]:
-    given, test = _variables(row.fields), _object(row.fields, "testCase")
-    name, text = _asked(row.fields)
+def _question(row: Row, _: int, *, shared: frozenset[str]) -> dict[str, Any]:
+    record = _test(row.fields)
+    return {**record, "question_id": _id(record, shared)}
+
+
+def _test(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a question, with the id that follows from the variables alone."""
+    given, test = _variables(fields), _object(fields, "testCase")
+    name, text = _asked(fields)
     kept: dict[str, Any] = {"vars": given} if given else {}
-    if test.get("description"):
-        kept["description"] = test["description"]
+    kept |= {each: test[each] for each in ("description", "threshold") if test.get(each)}
     record: dict[str, Any] = {"question_id": name, "question": text, "extra": kept}
+    found = read_assertions(test, given)
     expected = [given[each] for each in REFERENCES if given.get(each) is not None]
     if expected:
         record["expected_answer"] = expected[0]
-    elif compared := _compared(test.get("assert")):
+    elif compared := [each for each in found.expected if each != text]:
         record["expected_answer"] = compared
+    if found.constraints:
+        record["constraints"] = found.constraints
+    if found.others:
+        kept["assert"] = found.others
     tags = tags_of(test.get("metadata"))
     return {**record, "tags": tags} if tags else record
 
 
-def _compared(assertions: object) -> list[str]:
-    """Return the texts with which assertions compare the output."""
-    texts = [
-        each.get("value")
-        for each in (assertions if isinstance(assertions, list) else [])
-        if isinstance(each, dict) and str(each.get("type")) in COMPARING
-    ]
-    plain = [each for each in texts if isinstance(each, str) and "{{" not in each]
-    return list(dict.fromkeys(plain))
+def _content(question: dict[str, Any]) -> str:
+    """Return a text that differs for questions that differ."""
+    return id_of_text(json.dumps(question, sort_keys=True))
 
 
-def _prediction(row: Row, _: int, *, named: dict[Hashable, str]) -> dict[str, Any]:
+def _id(question: dict[str, Any], shared: frozenset[str]) -> str:
+    """Return the id of a question; that of its content where other tests have its variables."""
+    name: str = question["question_id"]
+    return _content(question) if name in shared else name
+
+
+def _prediction(row: Row, position: int, *, overview: _Overview, is_named: bool) -> dict[str, Any]:
     fields = row.fields
     response = _object(fields, "response")
-    name, text = _asked(fields)
-    record: dict[str, Any] = {"question_id": name, "question": text}
-    if named:
-        record["system"] = named[_key(fields)] or None
+    question = _test(fields)
+    record: dict[str, Any] = {
+        "question_id": _id(question, overview.shared),
+        "question": question["question"],
+        "repeat": overview.repeats[position],
+    }
+    if not is_named:
+        record["system"] = overview.systems[_key(fields)] or None
     output, reason = response.get("output"), fields.get("failureReason")
     # Without output, promptfoo writes the reason 0 and the error "No output".
     if reason == FAILED or output is None:
@@ -258,6 +276,8 @@ def _prediction(row: Row, _: int, *, named: dict[Hashable, str]) -> dict[str, An
     context = _variables(fields).get("context")
     if context is not None:
         record["contexts"] = context if isinstance(context, list) else [_text(context)]
+    if reported := read_reported(fields):
+        record["reported"] = reported
     kept = {each: fields[each] for each in fields.keys() - READ if fields[each] is not None}
     prompt = _object(fields, "prompt").get("raw")
     if prompt is not None:
@@ -280,6 +300,6 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
-    version=3,
+    version=4,
     is_streamed=False,
 )

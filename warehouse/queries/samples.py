@@ -44,7 +44,9 @@ QUESTION_COLUMNS = tuple(
     if each.role != "identity" and each.name not in {"extra", *ANSWER_COLUMNS}
 )
 
-EMPTY_VALUES = {each.name: _empty(each) for each in _ANSWER if each.role == "answer"}
+EMPTY_VALUES = {each.name: _empty(each) for each in _ANSWER if each.role == "answer"} | {
+    "reported": "'{}'"  # so that a failed answer, of which nothing is reported, counts as one
+}
 """The values of fields that a system provides for other questions but not for this one."""
 
 SAMPLE_COLUMNS = (*QUESTION_COLUMNS, "extra", *ANSWER_COLUMNS, "document_sentences", "opponents")

@@ -29,8 +29,9 @@ class TokensPresence(PassFailEvaluator, RowEvaluator):
     """Does the answer contain what it must contain?
 
     Constraints are a list, all of which must hold: a text must occur in the answer with the same
-    case; `REGEXP:` and a pattern must match by Python's `re.search` (not anchored, no flags); of a
-    list, one text or pattern must match. Composed and decomposed letters (NFC, NFD) are equal, also
+    case; `REGEXP:` and a pattern must match by Python's `re.search` (not anchored, no flags);
+    `{is_json: true}`: the whole answer must be JSON, and with `false` it must not; of a list, one
+    of these must hold. Composed and decomposed letters (NFC, NFD) are equal, also
     in patterns. With `check_context` the passages, joined by spaces, must satisfy the same
     constraints.
 

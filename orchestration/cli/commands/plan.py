@@ -102,8 +102,14 @@ def command(
 
     from assets.judging.dry_run import ingested_copy, plan_answers, plan_run
     from orchestration.cli.output import say, write
+    from orchestration.doctor.config_lint import unreported_names
 
     with ingested_copy(project, wanted) as warehouse:
+        unreported = [
+            f"{name}: {said}"
+            for name in wanted
+            for said in unreported_names(warehouse, project.benchmarks[name])
+        ]
         answers = list(plan_answers(project, warehouse, wanted, systems=choices.systems))
         planned = list(
             plan_run(
@@ -130,6 +136,8 @@ def command(
         for each in planned
     ]
     write((*PLAN_COLUMNS, *COST_COLUMNS), rows, output_format)
+    for said in unreported:
+        echo(f"note: {said}", err=True)
     _write_notes(settings, wanted, answers, planned, judge=choices.judge)
     if output_format == "table":
         say(_describe_total(planned))

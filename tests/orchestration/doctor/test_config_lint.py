@@ -97,6 +97,15 @@ def test_doctor_needs_no_judge_without_judged_evaluators(done_project: Path) -> 
     assert "ok    judge: none configured, and no evaluator needs one\n" in found
 
 
+def test_plan_and_run_name_what_was_reported(own_project: Path) -> None:
+    config = own_project / "scoreline.yaml"
+    edited(config, (r"citations\]", "citation, {theirs: reported}]"))
+    said = "theirs: nothing was reported\n"
+    for command in ("plan", "run"):
+        found = CliRunner().invoke(program, [command, "--config", str(config)])
+        assert said in found.stderr, found.output
+
+
 def test_no_notes_without_mistakes(first_run: Ended) -> None:
     assert "note:" not in first_run.err
     assert "No system has a score" not in first_run.out

@@ -212,12 +212,49 @@ def test_the_same_question_in_other_contexts_is_another(tmp_path: Path) -> None:
     assert (asked.rows, done.rows, done.problems) == (2, 4, ())
 
 
-def test_a_repeated_call_is_a_second_prediction(tmp_path: Path) -> None:
-    files: list[tuple[Path, str | None]] = [(write(tmp_path / "r.json", result(), result()), None)]
+def test_a_test_that_comes_again_is_a_repeat(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "r.json",
+        result(testIdx=2, response={"output": "third"}),
+        result(testIdx=0, response={"output": "first"}),
+        result(1, "other", testIdx=1, response={"output": "theirs"}),
+        result(testIdx=1, response={"output": "second"}),
+    )
+    files: list[tuple[Path, str | None]] = [(path, None)]
     warehouse = Warehouse(tmp_path / "w.duckdb")
-    ingest_questions(warehouse, benchmark="b", format="promptfoo", predictions=files)
-    with pytest.raises(InputError, match="a second prediction of 'echo' for question"):
-        ingest_predictions(warehouse, benchmark="b", format="promptfoo", files=files)
+    asked = ingest_questions(warehouse, benchmark="b", format="promptfoo", predictions=files)
+    ingest_predictions(warehouse, benchmark="b", format="promptfoo", files=files)
+    found = warehouse.fetch("SELECT system, repeat, answer FROM predictions ORDER BY ALL").rows()
+    assert asked.rows == 1
+    assert found == [
+        ("echo", 0, "first"),
+        ("echo", 1, "second"),
+        ("echo", 2, "third"),
+        ("other", 0, "theirs"),
+    ]
+
+
+def test_tests_with_the_same_variables_and_other_assertions_are_other_questions(
+    tmp_path: Path,
+) -> None:
+    def test(value: str) -> dict[str, Any]:
+        return {"assert": [{"type": "contains", "value": value}]}
+
+    path = write(
+        tmp_path / "r.json",
+        result(testIdx=0, testCase=test("a")),
+        result(testIdx=1, testCase=test("b")),
+        result(testIdx=2, testCase=test("b")),
+    )
+    questions, predictions = read(path)
+    ids = [each.question_id for each in questions]
+    assert [each.constraints for each in questions] == [["a"], ["b"], ["b"]]
+    assert ids[0] != ids[1] == ids[2]
+    assert [(each.question_id, each.repeat) for each in predictions] == [
+        (ids[0], 0),
+        (ids[1], 0),
+        (ids[2], 1),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -310,4 +310,4 @@ def test_a_failed_answer_has_no_messages_rather_than_unknown_ones(tmp_path: Path
     found = warehouse.fetch(*samples("t", ["messages", "reported"])).sort("question_id")
     assert json.loads(found["messages"][0])[-1]["content"] == "A boat."
     assert found["messages"][1] == "[]"
-    assert found["reported"][1] is None
+    assert found["reported"][1] == "{}"

@@ -87,30 +87,44 @@ def csv_rows(
         InputError: The file is not CSV in UTF-8, its header names a column twice or too many
             columns, lacks a column or does not show the delimiter, or a row is too long.
     """
+    header: list[str] | None = None
+    for cells, line, delimiter in csv_cells(path, names.known if names else ()):
+        if header is None:
+            has_index = may_have_index and cells[:1] and cells[0] in cells[1:]
+            header = _header(path, ["", *cells[1:]] if has_index else cells, line)
+            if names is not None and any(map(str.strip, cells)):
+                names.check_header(header, line, delimiter)
+        elif cells and cells[0].startswith("\ufeff"):
+            yield Reject(line, joined(path), delimiter.join(cells)[:SHOWN])
+        elif len(cells) != len(header):
+            reason = f"expected {len(header)} cells, found {len(cells)}"
+            yield Reject(line, reason, delimiter.join(cells)[:SHOWN])
+        else:
+            given = zip(header, cells, strict=True)
+            yield _row({name: cell for name, cell in given if cell}, line, shape, names)
+
+
+def csv_cells(path: Path, known: Collection[str]) -> Iterator[tuple[list[str], int, str]]:
+    """Yield the cells of each row of a CSV file, the line where it begins, and the delimiter.
+
+    Args:
+        path: The file.
+        known: Names of columns, by which to find the delimiter.
+
+    Raises:
+        InputError: The file is not CSV in UTF-8, or does not show the delimiter, or a row is too
+            long.
+    """
     with _long_cells():
         plain = _Lines(path)
-        header: list[str] | None = None
         first = next(plain, None)
         if first is None:
             return
-        delimiter = _delimiter(path, first, plain.begin, names.known if names else ())
+        delimiter = _delimiter(path, first, plain.begin, known)
         try:
             for cells in csv.reader(chain([first], plain), delimiter=delimiter, strict=True):
                 plain.is_within_row = False
-                line = plain.begin
-                if header is None:
-                    has_index = may_have_index and cells[:1] and cells[0] in cells[1:]
-                    header = _header(path, ["", *cells[1:]] if has_index else cells, line)
-                    if names is not None and any(map(str.strip, cells)):
-                        names.check_header(header, line, delimiter)
-                elif cells and cells[0].startswith("\ufeff"):
-                    yield Reject(line, joined(path), delimiter.join(cells)[:SHOWN])
-                elif len(cells) != len(header):
-                    reason = f"expected {len(header)} cells, found {len(cells)}"
-                    yield Reject(line, reason, delimiter.join(cells)[:SHOWN])
-                else:
-                    given = zip(header, cells, strict=True)
-                    yield _row({name: cell for name, cell in given if cell}, line, shape, names)
+                yield cells, plain.begin, delimiter
         except csv.Error as error:
             raise InputError([Problem(path, plain.number, f"not CSV: {error}")]) from None
 

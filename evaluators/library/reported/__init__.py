@@ -1,0 +1,1 @@
+"""Scores of other tools: what did another tool say?"""

@@ -11,7 +11,7 @@ function intervalText(row) {
 // A mean with its interval below it.
 function meanCell(row) {
   const interval = el("span", { class: "fine interval" }, intervalText(row));
-  return [el(row.is_best ? "strong" : "span", number(row.mean)), row.mean === null ? null : interval];
+  return [el(row.mark === "best" ? "strong" : "span", number(row.mean)), row.mean === null ? null : interval];
 }
 
 // The columns of a mean and its interval in a copied table; rowOf(row) is a row of the leaderboard.
@@ -27,8 +27,8 @@ function rankText(row) {
 }
 
 function systemCell(row) {
-  const tied = () => el("span", { class: "badge", title: "cannot be distinguished from the best" }, "tied with best");
-  return [name(row.name), " ", row.is_best ? (row.rank === 1 ? bestBadge("best") : tied()) : null];
+  const tied = () => el("span", { class: "badge", title: "no significant difference from the first" }, "tied");
+  return [name(row.name), " ", row.is_best ? (row.mark === "best" ? bestBadge("best") : tied()) : null];
 }
 
 function missingText(row) {
@@ -69,7 +69,7 @@ function metricTable(metric, rows, options) {
       { title: "Common mean", value: (row) => row.common_mean, cell: (row) => number(row.common_mean), numeric: true, hint: `mean over the ${count(rows[0].n_common)} questions that all systems were asked; it determines the rank` });
   if (passing)
     columns.push({ title: `Threshold ${number(metric.threshold, 2)}`, value: (row) => row.passes, cell: (row) => (row.passes === null ? "–" : row.passes ? "passes" : el("span", { class: "warn" }, "fails")), first: "desc" });
-  return sortableTable(columns, rows, { ...options, caption: `${metric.summary} ${marksText(options.slice, rows)}${commonText(rows)}` });
+  return sortableTable(columns, rows, { ...options, caption: `${metric.summary} ${marksText(options, rows)}${commonText(rows)}` });
 }
 
 const MAX_CHART = { metrics: 8, systems: 30 };
@@ -126,11 +126,12 @@ function drawLeaderboard(metrics, rows, systems, slice) {
 }
 
 // Which systems are marked, or why none is: among many slices and metrics, some differ by chance.
-function marksText(slice, rows) {
+function marksText({ slice, hasWinner }, rows) {
   const because = "are exploratory and have no marks, because among many of them some differ by chance.";
   if (slice !== "all") return `Slices ${because}`;
   if (rows.length > 1 && rows.every((row) => row.mark === null && row.rank_low !== null)) return `Metrics that are not primary ${because}`;
-  return "Values in bold are the best, where at least one system is significantly worse.";
+  if (hasWinner) return "In bold: significantly better than every other system.";
+  return PAGE.systems.length > 1 ? "No system is significantly better than every other one." : "";
 }
 
 // On how many questions the ranks rest, if systems were asked different ones.
@@ -179,7 +180,7 @@ function shownMetricsTable(metrics, rows, options) {
     })),
     { title: "Failed", value: (system) => system.failed, cell: (system) => warned(count(system.failed), system.failed), numeric: true, first: "desc" },
   ];
-  const caption = `Primary metrics. ${marksText(options.slice, rows)} Below a mean: its 95 % interval, and how many of the applicable samples have a score, if not all.` + commonText(rows.filter((row) => row.metric === HEADLINE?.at));
+  const caption = `Primary metrics. ${marksText(options, rows)} Below a mean: its 95 % interval, and how many of the applicable samples have a score, if not all.` + commonText(rows.filter((row) => row.metric === HEADLINE?.at));
   const ordered = sorted([...systems.values()], (system) => PAGE.order.indexOf(system.name));
   return sortableTable(columns, ordered, { ...options, caption });
 }
@@ -195,12 +196,13 @@ function startLeaderboard() {
   async function show() {
     const matches = textFilter(filter);
     const slice = sliceSelect.value;
-    const rows = (await board(slice)).filter((row) => matches(row.name));
     const metric = metricAt.get(metricSelect.value);
     const metrics = metric ? [metric] : SHOWN;
-    const own = rows.filter((row) => metrics.includes(row.of));
+    const all = (await board(slice)).filter((row) => metrics.includes(row.of));
+    const hasWinner = all.some((row) => row.mark === "best");
+    const own = all.filter((row) => matches(row.name));
     const onOrder = (found) => drawLeaderboard(metrics, own, found.map((row) => row.name), slice);
-    const options = { slice, sort: 0, header: 1, label: "leaderboard", empty: nothingFound(filter, "system"), onOrder };
+    const options = { slice, hasWinner, sort: 0, header: 1, label: "leaderboard", empty: nothingFound(filter, "system"), onOrder };
     box.replaceChildren(metric ? metricTable(metric, own, options) : shownMetricsTable(SHOWN, own, options));
   }
 

@@ -14,8 +14,11 @@ DRAWN = "return [...document.querySelectorAll('[data-chart]')].every((e) => e.da
 LOADED = "return !document.querySelector('#heat-table > .none, #cmp-table > .none')"
 OPENED = "for (const each of document.querySelectorAll('details:not(.asked)')) each.open = true"
 OUTSIDE = """
-const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
-return wide > 0 ? [`the page is ${wide} pixels too wide`] : [];
+const width = document.documentElement.clientWidth;
+if (document.documentElement.scrollWidth <= width) return [];
+const isInBox = (e) => [...function* (e) { while ((e = e.parentElement)) yield e; }(e)].some((e) => getComputedStyle(e).overflowX !== 'visible' && e !== document.documentElement);
+const outside = [...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > width + 1 && !isInBox(e));
+return [`wider than the page: ${outside.at(-1)?.outerHTML.slice(0, 200)}`];
 """
 WITHOUT_CUE = """
 const isCut = (e) => e.checkVisibility() && getComputedStyle(e).overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1;

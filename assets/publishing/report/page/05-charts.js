@@ -15,7 +15,8 @@ function chartConfig({ background, ink, quiet, line }) {
   };
 }
 
-const FACET = 272; // pixels of one facet with its margins
+const FACET = 272; // pixels of the smallest facet with its margins
+const MARGINS = 42; // pixels between facets
 const NAMES = 110; // pixels of the system names beside the first facet
 const LEGEND = 205; // pixels of one name in a legend
 
@@ -28,7 +29,11 @@ function fitToWidth(spec, room) {
     if (part?.legend?.columns) part.legend.columns = columns((room - 60) / LEGEND, 4);
   };
   legends(spec);
-  if (spec.facet && spec.columns > 1) return { ...spec, columns: columns((room - NAMES) / FACET, 4) };
+  if (spec.facet && spec.columns > 1) {
+    const inRow = columns((room - NAMES) / FACET, Math.min(4, spec.facet.sort?.length ?? 4));
+    const width = Math.max(spec.spec.width, Math.min(420, Math.floor((room - NAMES) / inRow) - MARGINS));
+    return { ...spec, columns: inRow, spec: { ...spec.spec, width } };
+  }
   if (spec.facet) {
     const width = Math.min(spec.spec.width, Math.max(FACET - 35, room - NAMES - 20));
     return { ...spec, spec: { ...spec.spec, width } };

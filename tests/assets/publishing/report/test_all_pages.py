@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dagster._core.errors import DagsterAssetCheckFailedError
 import pytest
 import yaml
 
@@ -106,9 +108,11 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Report:
     )
     alone = benchmark(home, "alone", ("only",), (30,))
     equal = benchmark(home, "equal", ("one", "other", "third"), (20, 20, 20))
-    project: Project = project_in(home, names)
+    project = project_in(home, names)
     every = {each.name: each for each in (names, alone, equal)}
-    return published(replace(project, benchmarks=every))
+    with suppress(DagsterAssetCheckFailedError):  # the failed gate, after the report is written
+        published(replace(project, benchmarks=every))
+    return Report(project.publish)
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +137,8 @@ def test_no_page_has_a_fault(
 ) -> None:
     report: Report = request.getfixturevalue(project)
     assert len(published_pages(report.publish)) >= {"odd": 4, "starter": 3, "handbook": 13}[project]
-    assert find_faults(browser, report.publish, width, dark=dark) == []
+    faults = find_faults(browser, report.publish, width, dark=dark)
+    assert not faults, "\n".join(faults)
 
 
 @pytest.mark.parametrize("benchmark", ["alone", "equal"])

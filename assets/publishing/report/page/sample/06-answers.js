@@ -20,7 +20,7 @@ function answersPart(found, at, people) {
     ...otherRows(answers),
   ];
   const bodies = [el("tbody", first.filter(Boolean)), ...folded("Other scores", scoreRows(answers, false), answers.length + 1), el("tbody", last.filter(Boolean))];
-  const table = el("table", { class: "answers" }, el("thead", head), answers.length ? bodies : null);
+  const table = el("table", { class: "answers", style: `--systems: ${answers.length}` }, el("thead", head), answers.length ? bodies : null);
   return el("div", { id: "answers" }, scrollable(table, "answers side by side"));
 }
 

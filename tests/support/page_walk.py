@@ -24,8 +24,8 @@ WITHOUT_CUE = """
 const isCut = (e) => e.checkVisibility() && getComputedStyle(e).overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1;
 const boxes = [...document.querySelectorAll('.wide, nav.parts > ul, .chart')].filter(isCut);
 const style = (e) => getComputedStyle(e);
-const isShown = (e) => style(e).maskImage !== 'none' || style(e).backgroundAttachment.includes('scroll');
-const isReached = (e) => e.matches('nav > ul') || (e.tabIndex === 0 && e.ariaLabel);
+const isShown = (e) => style(e).maskImage !== 'none' || style(e).backgroundAttachment.includes('local');
+const isReached = (e) => e.matches('nav > ul') || (e.tabIndex === 0 && e.role && e.ariaLabel);
 return boxes.filter((e) => !isShown(e) || !isReached(e)).map((e) => `cut without a cue: ${e.ariaLabel}`);
 """
 CUT_TEXTS = """

@@ -12,4 +12,4 @@ function markEdge(box) {
   return box;
 }
 
-for (const box of document.querySelectorAll(".wide, nav.parts > ul")) markEdge(box);
+for (const box of document.querySelectorAll(".wide, .chart, nav.parts > ul")) markEdge(box);

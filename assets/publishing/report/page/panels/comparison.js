@@ -69,8 +69,8 @@ function startComparison() {
     let list = [];
     const columns = [
       { title: "Question", value: (row) => row.id, cell: (row) => questionLink(row, [a, b], () => list) },
-      { title: a, value: (row) => row.one, cell: (row) => number(row.one), numeric: true, first: "desc" },
-      { title: b, value: (row) => row.other, cell: (row) => number(row.other), numeric: true, first: "desc" },
+      { title: a, head: el("bdi", breakable(a)), value: (row) => row.one, cell: (row) => number(row.one), numeric: true, first: "desc" },
+      { title: b, head: el("bdi", breakable(b)), value: (row) => row.other, cell: (row) => number(row.other), numeric: true, first: "desc" },
       { title: "Difference", value: (row) => row.difference, cell: (row) => number(row.difference), numeric: true, first: "desc" },
     ];
     const onOrder = (found) => (list = found.map((row) => row.at));

@@ -14,26 +14,37 @@ DRAWN = "return [...document.querySelectorAll('[data-chart]')].every((e) => e.da
 LOADED = "return !document.querySelector('#heat-table > .none, #cmp-table > .none')"
 OPENED = "for (const each of document.querySelectorAll('details:not(.asked)')) each.open = true"
 OUTSIDE = """
-const width = document.documentElement.clientWidth;
-if (document.documentElement.scrollWidth <= width) return [];
-const isInBox = (e) => [...function* (e) { while ((e = e.parentElement)) yield e; }(e)].some((e) => getComputedStyle(e).overflowX !== 'visible' && e !== document.documentElement);
-const outside = [...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > width + 1 && !isInBox(e));
-return [`wider than the page: ${outside.at(-1)?.outerHTML.slice(0, 200)}`];
+const root = document.documentElement;
+if (root.scrollWidth <= root.clientWidth) return [];
+const isInBox = (e) => {
+  for (e = e.parentElement; e && e !== root; e = e.parentElement)
+    if (getComputedStyle(e).overflowX !== 'visible') return true;
+  return false;
+};
+const isOutside = (e) => e.getBoundingClientRect().right > root.clientWidth + 1 && !isInBox(e);
+const found = [...document.querySelectorAll('body *')].filter(isOutside).at(-1);
+return [`wider than the page: ${found?.outerHTML.slice(0, 200)}`];
 """
 WITHOUT_CUE = """
-const isCut = (e) => e.checkVisibility() && getComputedStyle(e).overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1;
-const boxes = [...document.querySelectorAll('.wide, nav.parts > ul, .chart')].filter(isCut);
 const style = (e) => getComputedStyle(e);
-const isShown = (e) => style(e).maskImage !== 'none' || style(e).backgroundAttachment.includes('local');
+const isCut = (e) => e.checkVisibility() && style(e).overflowX !== 'visible'
+  && e.scrollWidth > e.clientWidth + 1;
+const isShown = (e) => style(e).maskImage !== 'none'
+  || style(e).backgroundAttachment.includes('local');
 const isReached = (e) => e.matches('nav > ul') || (e.tabIndex === 0 && e.role && e.ariaLabel);
-return boxes.filter((e) => !isShown(e) || !isReached(e)).map((e) => `cut without a cue: ${e.ariaLabel}`);
+return [...document.querySelectorAll('.wide, nav.parts > ul, .chart')]
+  .filter((e) => isCut(e) && !(isShown(e) && isReached(e)))
+  .map((e) => `cut without a cue: ${e.outerHTML.slice(0, 120)}`);
 """
 CUT_TEXTS = """
-const isClipped = (e) => e.scrollWidth > e.clientWidth + 1 && ['hidden', 'clip'].includes(getComputedStyle(e).overflowX);
 const meant = '.snippet, .slanted *, [role=status], .asked';
-return [...document.querySelectorAll('main *')].filter((e) => e.checkVisibility() && isClipped(e) && !e.matches(meant))
+const isClipped = (e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1
+  && ['hidden', 'clip'].includes(getComputedStyle(e).overflowX) && !e.matches(meant);
+return [...document.querySelectorAll('main *')].filter(isClipped)
   .map((e) => `clipped: ${e.outerHTML.slice(0, 120)}`);
 """
+PHONE = 500
+"""Pixels: narrower screens are those of phones."""
 
 
 def find_faults(
@@ -44,7 +55,7 @@ def find_faults(
     Faults are violations of accessibility of any impact, messages in the console, requests to
     remote addresses, pages wider than the screen, and tables cut off without a cue.
     """
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}  # noqa: PLR2004
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < PHONE}
     browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     try:
         return [

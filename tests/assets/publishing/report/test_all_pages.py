@@ -6,11 +6,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dagster._core.errors import DagsterAssetCheckFailedError
 import pytest
 import yaml
+from dagster._core.errors import DagsterAssetCheckFailedError
 
-from assets.project import Benchmark, Gate, Project
+from assets.project import Benchmark, Gate
 from evaluators import catalog
 from orchestration.starter import write_starter
 from tests.assets.conftest import project_in, write

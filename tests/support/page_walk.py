@@ -82,6 +82,7 @@ def _faults_of(browser: Browser, page: Path, *, dark: bool, own: str) -> Iterato
     for each in browser.all("[data-chart]"):
         browser.run("arguments[0].scrollIntoView()", each)
     browser.until(lambda: browser.run(DRAWN) and browser.run(LOADED))
+    browser.run("document.getElementById('cmp-only')?.click()")  # all questions, in pages
     if browser.all("#label-start"):
         browser.run(
             "document.getElementById('label-annotator').value = 'ann';"

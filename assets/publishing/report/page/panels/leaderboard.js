@@ -69,7 +69,7 @@ function metricTable(metric, rows, options) {
       { title: "Common mean", value: (row) => row.common_mean, cell: (row) => number(row.common_mean), numeric: true, hint: `mean over the ${count(rows[0].n_common)} questions that all systems were asked; it determines the rank` });
   if (passing)
     columns.push({ title: `Threshold ${number(metric.threshold, 2)}`, value: (row) => row.passes, cell: (row) => (row.passes === null ? "–" : row.passes ? "passes" : el("span", { class: "warn" }, "fails")), first: "desc" });
-  return sortableTable(columns, rows, { ...options, caption: `${metric.summary} ${marksText(options, rows)}${commonText(rows)}` });
+  return sortableTable(columns, rows, { ...options, caption: `${metric.summary} ${marksText(options.slice, rows)}${commonText(rows)}` });
 }
 
 const MAX_CHART = { metrics: 8, systems: 30 };
@@ -126,11 +126,12 @@ function drawLeaderboard(metrics, rows, systems, slice) {
 }
 
 // Which systems are marked, or why none is: among many slices and metrics, some differ by chance.
-function marksText({ slice, hasWinner }, rows) {
+function marksText(slice, rows) {
   const because = "are exploratory and have no marks, because among many of them some differ by chance.";
   if (slice !== "all") return `Slices ${because}`;
   if (rows.length > 1 && rows.every((row) => row.mark === null && row.rank_low !== null)) return `Metrics that are not primary ${because}`;
-  if (hasWinner) return "In bold: significantly better than every other system.";
+  const metrics = new Set(rows.map((row) => row.metric)); // a filter may hide the winner
+  if (boardRows(PAGE.board).some((row) => row.mark === "best" && metrics.has(row.metric))) return "In bold: significantly better than every other system.";
   return PAGE.systems.length > 1 ? "No system is significantly better than every other one." : "";
 }
 
@@ -180,7 +181,7 @@ function shownMetricsTable(metrics, rows, options) {
     })),
     { title: "Failed", value: (system) => system.failed, cell: (system) => warned(count(system.failed), system.failed), numeric: true, first: "desc" },
   ];
-  const caption = `Primary metrics. ${marksText(options, rows)} Below a mean: its 95 % interval, and how many of the applicable samples have a score, if not all.` + commonText(rows.filter((row) => row.metric === HEADLINE?.at));
+  const caption = `Primary metrics. ${marksText(options.slice, rows)} Below a mean: its 95 % interval, and how many of the applicable samples have a score, if not all.` + commonText(rows.filter((row) => row.metric === HEADLINE?.at));
   const ordered = sorted([...systems.values()], (system) => PAGE.order.indexOf(system.name));
   return sortableTable(columns, ordered, { ...options, caption });
 }
@@ -196,13 +197,12 @@ function startLeaderboard() {
   async function show() {
     const matches = textFilter(filter);
     const slice = sliceSelect.value;
+    const rows = (await board(slice)).filter((row) => matches(row.name));
     const metric = metricAt.get(metricSelect.value);
     const metrics = metric ? [metric] : SHOWN;
-    const all = (await board(slice)).filter((row) => metrics.includes(row.of));
-    const hasWinner = all.some((row) => row.mark === "best");
-    const own = all.filter((row) => matches(row.name));
+    const own = rows.filter((row) => metrics.includes(row.of));
     const onOrder = (found) => drawLeaderboard(metrics, own, found.map((row) => row.name), slice);
-    const options = { slice, hasWinner, sort: 0, header: 1, label: "leaderboard", empty: nothingFound(filter, "system"), onOrder };
+    const options = { slice, sort: 0, header: 1, label: "leaderboard", empty: nothingFound(filter, "system"), onOrder };
     box.replaceChildren(metric ? metricTable(metric, own, options) : shownMetricsTable(SHOWN, own, options));
   }
 

@@ -74,7 +74,8 @@ function startComparison() {
       { title: "Difference", value: (row) => row.difference, cell: (row) => number(row.difference), numeric: true, first: "desc" },
     ];
     const onOrder = (found) => (list = found.map((row) => row.at));
-    box.replaceChildren(sortableTable(columns, ordered, { caption: metric.summary, empty, size: 20, label: "compared questions", onOrder }));
+    if (!ordered.length) return box.replaceChildren(el("p", { class: "none" }, empty));
+    box.replaceChildren(sortableTable(columns, ordered, { caption: metric.summary, size: 20, label: "compared questions", onOrder }));
   }
 
   showSection("comparison", { metric: [metricSelect], systems: [left, right] }, show, true);

@@ -31,9 +31,7 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     "--window-size=1300,900",
 )
-READY = (
-    "return document.scripts.length === 0 || document.documentElement.dataset.ready === 'yes'"
-)
+READY = "return document.scripts.length === 0 || document.documentElement.dataset.ready === 'yes'"
 LOCAL = ("file:", "data:", "blob:", "about:", "chrome:", "devtools:")
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tests.support.browser import Browser
 
 DRAWN = "return [...document.querySelectorAll('[data-chart]')].every((e) => e.dataset.drawn)"
-LOADED = "return !document.querySelector('#heat-table > .none, #cmp-table > .none')"
+LOADED = "return !document.querySelector('main').textContent.includes('Loads when you scroll')"
 OPENED = "for (const each of document.querySelectorAll('details:not(.asked)')) each.open = true"
 OUTSIDE = """
 const root = document.documentElement;

@@ -13,6 +13,7 @@ from dagster._core.errors import DagsterAssetCheckFailedError
 from assets.project import Benchmark, Gate
 from evaluators import catalog
 from orchestration.starter import write_starter
+from scoreline import evaluate
 from tests.assets.conftest import project_in, write
 from tests.assets.publishing.report.conftest import Report, published
 from tests.support.command import scoreline
@@ -73,6 +74,7 @@ def files_of(
             {
                 "question_id": f"{name}-{at}-{WORDS[: at % 3 * 40]}",
                 "system": system,
+                "repeat": repeat,
                 "answer": TEXTS[at % len(TEXTS)],
                 "label": "a" if at < correct else LONG,
                 "latency_s": 0.5 + at / 10,
@@ -80,6 +82,7 @@ def files_of(
             }
             for system, correct in zip(systems, right, strict=True)
             for at in range(n)
+            for repeat in range(2 if name == "repeated" else 1)
         ),
     )
     return {
@@ -100,7 +103,7 @@ def benchmark(home: Path, name: str, systems: tuple[str, ...], right: tuple[int,
 
 @pytest.fixture(scope="module")
 def odd(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Long and foreign texts, a failed gate, one system alone, equal systems, no problems."""
+    """Long and foreign texts, a failed gate, one or equal systems, repeats, no problems."""
     home = tmp_path_factory.mktemp("odd")
     names = replace(
         benchmark(home, f"{LONG}_names", SYSTEMS, (30, 20, 3)),
@@ -108,8 +111,9 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Report:
     )
     alone = benchmark(home, "alone", ("only",), (30,))
     equal = benchmark(home, "equal", ("one", "other", "third"), (20, 20, 20))
+    repeated = benchmark(home, "repeated", ("one", "other"), (25, 20))
     project = project_in(home, names)
-    every = {each.name: each for each in (names, alone, equal)}
+    every = {each.name: each for each in (names, alone, equal, repeated)}
     with suppress(DagsterAssetCheckFailedError):  # the failed gate, after the report is written
         published(replace(project, benchmarks=every))
     return Report(project.publish)
@@ -136,7 +140,7 @@ def test_no_page_has_a_fault(
     browser: Browser, request: pytest.FixtureRequest, project: str, width: int, dark: bool
 ) -> None:
     report: Report = request.getfixturevalue(project)
-    assert len(published_pages(report.publish)) >= {"odd": 4, "starter": 3, "handbook": 13}[project]
+    assert len(published_pages(report.publish)) >= {"odd": 5, "starter": 3, "handbook": 13}[project]
     faults = find_faults(browser, report.publish, width, dark=dark)
     assert not faults, "\n".join(faults)
 
@@ -152,3 +156,15 @@ def test_nothing_is_marked_as_best_without_a_winner(
     browser.open(odd.index)
     assert browser.all(f"#{benchmark} :is(strong, b)") == []
     assert browser.all(f"tr[data-benchmark={benchmark}] .best") == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_page_of_results_from_python_has_no_fault(
+    browser: Browser, tmp_path: Path, dark: bool
+) -> None:
+    asked = [{"question_id": "q1", "question": "Who?", "expected_answer": WORDS}]
+    answers = {system: [{"question_id": "q1", "answer": WORDS}] for system in SYSTEMS}
+    evaluate(asked, answers, ["rouge"]).to_html(tmp_path / "index.html")
+    for width in (390, 1440):
+        faults = find_faults(browser, tmp_path, width, dark=dark)
+        assert not faults, "\n".join(faults)

@@ -189,6 +189,7 @@ def save_overview(driver: webdriver.Chrome, publish: Path) -> None:
     wait_for(driver, "html[data-ready]")
     matrix = driver.find_element(By.CSS_SELECTOR, "#matrix table").screenshot_as_base64
     texts = [read_text(driver, "#matrix table")]
+    resize(driver, 700, 3000, scale=2)
     open_page(driver, publish, "handbook-answers")
     scroll_to(driver, "#questions")
     driver.execute_script(

@@ -31,6 +31,7 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     "--window-size=1300,900",
 )
+READY = "return document.scripts.length === 0 || document.documentElement.dataset.ready === 'yes'"
 LOCAL = ("file:", "data:", "blob:", "about:", "chrome:", "devtools:")
 
 
@@ -52,7 +53,7 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
         start = time.perf_counter()
         self.driver.get(page.absolute().as_uri())
-        self.until(lambda: self.run("return document.documentElement.dataset.ready") == "yes")
+        self.until(lambda: self.run(READY))
         return time.perf_counter() - start
 
     def processor_seconds(self, page: Path) -> float:

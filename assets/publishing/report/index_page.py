@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from assets.leaderboard.winner import best_systems, describe_winner, find_winner
+from assets.leaderboard.winner import describe_winner, find_winner
 from assets.publishing.report.formatting import (
     format_count,
     format_number,
@@ -163,7 +163,7 @@ def metric_table(data: BenchmarkData, evaluator: str, metric: str) -> Row:
     """Return the first systems of a benchmark with their means by one metric."""
     rows = metric_rows(data, evaluator, metric)
     # The statements of the first page are about the metric that ranks the systems.
-    best = best_systems(rows) if (evaluator, metric) == data.shown_metrics[0] else []
+    winner = find_winner(rows) if (evaluator, metric) == data.shown_metrics[0] else None
     low, high = metric_scale(rows)
     return {
         "title": metric_title(rows[0]),
@@ -175,7 +175,7 @@ def metric_table(data: BenchmarkData, evaluator: str, metric: str) -> Row:
                 "system": row["system"],
                 "mean": format_number(row["mean"]),
                 "part": scored_part(row),
-                "is_best": row["system"] in best,
+                "is_best": row["system"] == winner,
                 "interval": "" if row["mean"] is None else interval_svg(row, low, high),
             }
             for row in rows[:MAX_SYSTEMS]

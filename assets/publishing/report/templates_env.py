@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PACKAGE = __name__.rpartition(".")[0]
 PAGE = files(PACKAGE) / "page"
 
-INDEX_SCRIPTS = ("01-elements.js", "03-theme.js", "index.js")
+INDEX_SCRIPTS = ("01-elements.js", "03-theme.js", "04-edges.js", "index.js")
 
 
 def render_page(

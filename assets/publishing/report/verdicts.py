@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from assets.leaderboard.winner import describe_winner, join_names
+from assets.leaderboard.winner import describe_winner, find_winner, join_names
 from assets.publishing.report.formatting import isolate
 
 if TYPE_CHECKING:
@@ -23,15 +23,19 @@ MAX_LISTED = 4
 """The benchmarks with a verdict above the first page; the list of benchmarks has all of them."""
 
 
-def describe_verdicts(data: BenchmarkData) -> list[str]:
-    """Return a sentence for each primary metric of a benchmark, the headline metric first."""
+def describe_verdicts(data: BenchmarkData) -> list[dict[str, Any]]:
+    """Return a sentence for each primary metric of a benchmark, and whether there is a winner.
+
+    The headline metric is the first.
+    """
     if data.without_scores is not None:
-        return [isolate(data.without_scores)]
-    verdicts = [
-        describe_winner(data.metric_rows(*name), isolate)
-        for name in data.shown_metrics[:MAX_VERDICTS]
+        return [{"sentence": isolate(data.without_scores), "has_winner": False}]
+    ranked = [data.metric_rows(*name) for name in data.shown_metrics[:MAX_VERDICTS]]
+    return [
+        {"sentence": sentence, "has_winner": find_winner(rows) is not None}
+        for rows in ranked
+        if (sentence := describe_winner(rows, isolate)) is not None
     ]
-    return [verdict for verdict in verdicts if verdict is not None]
 
 
 def summarise_verdicts(cards: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -41,14 +45,15 @@ def summarise_verdicts(cards: Sequence[dict[str, Any]]) -> dict[str, Any]:
         cards: The `index_card` of each benchmark.
 
     Returns:
-        `sentence` counts the winners, None for a single benchmark; `listed` are the cards whose
-        verdicts are shown, those with a winner first; `more` says what the others are.
+        `sentence` counts the winners, None for a single benchmark; `has_winner`; `listed` are the
+        cards whose verdicts are shown, those with a winner first; `more` says what the others are.
     """
     won = [card for card in cards if card["winner"] is not None]
     others = [card for card in cards if card["winner"] is None and card["verdict"] is not None]
     left_out = len(won[MAX_LISTED:]), len([*won, *others][MAX_LISTED:])
     return {
         "sentence": _count_winners([card["winner"] for card in won], len(cards)),
+        "has_winner": bool(won),
         "listed": [*won, *others][:MAX_LISTED],
         "more": _describe_more(*left_out),
     }

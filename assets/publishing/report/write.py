@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from warehouse.publish.snapshot import OpenSnapshot, Snapshot
 
-PAGE_VERSION = 18
+PAGE_VERSION = 19
 """Increment it when the same data gives other pages; `shared_files` have names of their own."""
 
 EXPECTATIONS = """

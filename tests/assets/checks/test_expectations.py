@@ -275,10 +275,10 @@ class Plain(HTMLParser):
         self.text = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Record a tag; its only link is the one to the content of the page."""
+        """Record a tag; its only links are an empty icon and the one to the content of the page."""
         self.tags.append(tag)
         links = [(n, value) for n, value in attrs if n in ("src", "href", "onerror")]
-        assert links in ([], [("href", "#main")])
+        assert links in ([], [("href", "#main")], [("href", "data:,")])
 
     def handle_data(self, data: str) -> None:
         """Record text."""

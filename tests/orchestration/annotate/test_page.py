@@ -135,6 +135,11 @@ def test_the_page_is_accessible_and_fits(
         "Emulation.setDeviceMetricsOverride",
         {"width": width, "height": 850, "deviceScaleFactor": 1, "mobile": False},
     )
+    browser.driver.get(client.address)
+    browser.run("localStorage.clear()")
+    browser.driver.get(client.address)
+    browser.until(lambda: browser.run("return document.documentElement.dataset.ready") == "yes")
+    assert browser.barriers(ignored=()) == []  # before the start
     start(browser, client, "fay", dark=dark)
     assert browser.barriers(ignored=()) == []
     assert browser.run("return document.documentElement.scrollWidth") <= width

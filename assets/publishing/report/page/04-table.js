@@ -89,16 +89,6 @@ function scrollable(table, label) {
   return el("div", markEdge(box), copyLine(table));
 }
 
-// Show by a shadow that a box can be scrolled to the right.
-function markEdge(box) {
-  const update = () => box.classList.toggle("cut", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
-  box.addEventListener("scroll", update, { passive: true });
-  new ResizeObserver(update).observe(box);
-  return box;
-}
-
-for (const box of document.querySelectorAll(".wide")) markEdge(box);
-
 const MAX_PRINTED = 1000; // rows up to which a table in pages is printed whole
 
 // The controls of rows in pages: `nav`, and `show(rows)`; draw(rows) shows one page.

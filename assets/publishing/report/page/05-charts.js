@@ -15,7 +15,9 @@ function chartConfig({ background, ink, quiet, line }) {
   };
 }
 
-const FACET = 272; // pixels of one facet with its margins
+const FACET = 272; // pixels of the smallest facet with its margins
+const MARGINS = 42; // pixels between facets
+const SMALLEST = 120; // pixels of a facet on a phone, with long names beside it
 const NAMES = 110; // pixels of the system names beside the first facet
 const LEGEND = 205; // pixels of one name in a legend
 
@@ -28,7 +30,11 @@ function fitToWidth(spec, room) {
     if (part?.legend?.columns) part.legend.columns = columns((room - 60) / LEGEND, 4);
   };
   legends(spec);
-  if (spec.facet && spec.columns > 1) return { ...spec, columns: columns((room - NAMES) / FACET, 4) };
+  if (spec.facet && spec.columns > 1) {
+    const inRow = columns((room - NAMES) / FACET, Math.min(4, spec.facet.sort?.length ?? 4));
+    const width = Math.max(spec.spec.width, Math.min(420, Math.floor((room - NAMES) / inRow) - MARGINS));
+    return { ...spec, columns: inRow, spec: { ...spec.spec, width } };
+  }
   if (spec.facet) {
     const width = Math.min(spec.spec.width, Math.max(FACET - 35, room - NAMES - 20));
     return { ...spec, spec: { ...spec.spec, width } };
@@ -58,7 +64,14 @@ async function draw(place, made = place.spec ?? chartSpec(place.dataset.chart)) 
   const spec = { ...structuredClone(made), description: place.getAttribute("aria-label") }; // Vega sets the label to it
   place.classList.toggle("facets", Boolean(spec.facet));
   place.view?.finalize();
-  const view = await embed(place, fitToWidth(spec, place.clientWidth), SCREEN);
+  const fitted = fitToWidth(spec, place.clientWidth);
+  let view = await embed(place, fitted, SCREEN);
+  const excess = place.scrollWidth - place.clientWidth; // long names leave less room for the facets
+  if (excess > 0 && fitted.facet) {
+    fitted.spec.width = Math.max(SMALLEST, fitted.spec.width - Math.ceil(excess / (fitted.columns ?? 1)));
+    view.finalize();
+    view = await embed(place, fitted, SCREEN);
+  }
   place.view = view;
   place.dataset.drawn = "yes";
   place.querySelector("svg")?.setAttribute("aria-hidden", "true");

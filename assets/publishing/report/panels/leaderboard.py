@@ -17,7 +17,7 @@ COLUMNS = (
     *("passes", "chance", "n_not_asked", "n_common", "common_mean", "is_best"),
 )
 """The columns of the leaderboard in the page; systems and metrics are indexes there, and `is_best`
-marks the systems of `best_systems`."""
+marks the systems of `best_systems`: the winner or, without one, those that are tied."""
 
 
 def build(data: BenchmarkData) -> Content:

@@ -84,7 +84,7 @@ function show(found) {
   find("done").hidden = found.sample !== null;
   showChoices(found.metric, found.sample === null);
   showProgress(found);
-  document.querySelector("main").hidden = false;
+  find("work").hidden = false;
   if (document.activeElement?.tagName !== "SELECT") {
     find("asked").focus({ preventScroll: true });
     scrollTo(0, 0);

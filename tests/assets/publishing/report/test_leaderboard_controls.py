@@ -239,7 +239,7 @@ def test_tables_are_copied_with_all_rows_and_full_numbers(
     assert means["certain"] == pytest.approx(0.835, abs=0.0005)
     assert means["certain"] != 0.835
     assert board[0]["option_confidence.phi, 95 % from"] < means["certain"]
-    browser.click("#confidence_curves > details:not(.help) summary")
+    browser.click("#confidence_curves .beside details summary")
     table = copied(browser, "confidence_curves", "Markdown").splitlines()
     assert table[0].startswith("| System | 0.1 |")
     assert table[1] == "| " + " | ".join(["---"] * 10) + " |"

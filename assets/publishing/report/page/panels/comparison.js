@@ -32,7 +32,7 @@ function verdictText(metric, a, b) {
   details.push(`${count(found.n)} questions`);
   if (found.detectable !== null) details.push(`smallest difference detectable with 80 % power ${number(found.detectable)}`);
   else if (found.verdict !== "not_enough_data") details.push("no variation seen");
-  return [el("strong", sentence), ` ${details.join("; ")}.`];
+  return [el(["better", "worse"].includes(found.verdict) ? "strong" : "span", sentence), ` ${details.join("; ")}.`];
 }
 
 function startComparison() {
@@ -69,12 +69,13 @@ function startComparison() {
     let list = [];
     const columns = [
       { title: "Question", value: (row) => row.id, cell: (row) => questionLink(row, [a, b], () => list) },
-      { title: a, value: (row) => row.one, cell: (row) => number(row.one), numeric: true, first: "desc" },
-      { title: b, value: (row) => row.other, cell: (row) => number(row.other), numeric: true, first: "desc" },
+      { title: a, head: el("bdi", breakable(a)), value: (row) => row.one, cell: (row) => number(row.one), numeric: true, first: "desc" },
+      { title: b, head: el("bdi", breakable(b)), value: (row) => row.other, cell: (row) => number(row.other), numeric: true, first: "desc" },
       { title: "Difference", value: (row) => row.difference, cell: (row) => number(row.difference), numeric: true, first: "desc" },
     ];
     const onOrder = (found) => (list = found.map((row) => row.at));
-    box.replaceChildren(sortableTable(columns, ordered, { caption: metric.summary, empty, size: 20, label: "questions", onOrder }));
+    if (!ordered.length) return box.replaceChildren(el("p", { class: "none" }, empty));
+    box.replaceChildren(sortableTable(columns, ordered, { caption: metric.summary, size: 20, label: "compared questions", onOrder }));
   }
 
   showSection("comparison", { metric: [metricSelect], systems: [left, right] }, show, true);

@@ -11,7 +11,7 @@ function intervalText(row) {
 // A mean with its interval below it.
 function meanCell(row) {
   const interval = el("span", { class: "fine interval" }, intervalText(row));
-  return [el(row.is_best ? "strong" : "span", number(row.mean)), row.mean === null ? null : interval];
+  return [el(row.mark === "best" ? "strong" : "span", number(row.mean)), row.mean === null ? null : interval];
 }
 
 // The columns of a mean and its interval in a copied table; rowOf(row) is a row of the leaderboard.
@@ -27,8 +27,8 @@ function rankText(row) {
 }
 
 function systemCell(row) {
-  const tied = () => el("span", { class: "badge", title: "cannot be distinguished from the best" }, "tied with best");
-  return [name(row.name), " ", row.is_best ? (row.rank === 1 ? bestBadge("best") : tied()) : null];
+  const tied = () => el("span", { class: "badge", title: "no significant difference from the first" }, "tied");
+  return [name(row.name), " ", row.is_best ? (row.mark === "best" ? bestBadge("best") : tied()) : null];
 }
 
 function missingText(row) {
@@ -132,7 +132,9 @@ function marksText(slice, rows) {
   const because = "are exploratory and have no marks, because among many of them some differ by chance.";
   if (slice !== "all") return `Slices ${because}`;
   if (rows.length > 1 && rows.every((row) => row.mark === null && row.rank_low !== null)) return `Metrics that are not primary ${because}`;
-  return "Values in bold are the best, where at least one system is significantly worse.";
+  const metrics = new Set(rows.map((row) => row.metric)); // a filter may hide the winner
+  if (boardRows(PAGE.board).some((row) => row.mark === "best" && metrics.has(row.metric))) return "In bold: significantly better than every other system.";
+  return PAGE.systems.length > 1 ? "No system is significantly better than every other one." : "";
 }
 
 // On how many questions the ranks rest, if systems were asked different ones.

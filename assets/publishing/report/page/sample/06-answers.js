@@ -20,7 +20,7 @@ function answersPart(found, at, people) {
     ...otherRows(answers),
   ];
   const bodies = [el("tbody", first.filter(Boolean)), ...folded("Other scores", scoreRows(answers, false), answers.length + 1), el("tbody", last.filter(Boolean))];
-  const table = el("table", { class: "answers" }, el("thead", head), answers.length ? bodies : null);
+  const table = el("table", { class: "answers", style: `--systems: ${answers.length}` }, el("thead", head), answers.length ? bodies : null);
   return el("div", { id: "answers" }, scrollable(table, "answers side by side"));
 }
 
@@ -63,7 +63,7 @@ function gradesOf(answer) {
   return found;
 }
 
-// A row for each metric; the better scores have a badge.
+// A row for each metric; a score that is better than all others has a badge.
 function scoreRows(answers, isPrimary) {
   const grades = answers.map(gradesOf);
   const metrics = METRICS.filter((metric) => metric.primary === isPrimary && grades.some((each) => each.has(metric.title)));
@@ -71,8 +71,8 @@ function scoreRows(answers, isPrimary) {
     const own = grades.map((each) => each.get(metric.title));
     const values = own.map((each) => each?.value ?? null).filter((value) => value !== null);
     const best = metric.best === "high" ? Math.max(...values) : Math.min(...values);
-    const differs = values.some((value) => value !== best);
-    const cells = own.map((each) => (each ? [number(each.value), differs && each.value === best ? [" ", bestBadge(answers.length > 2 ? "best" : "better")] : null, whyText(each)] : null));
+    const isAlone = values.length > 1 && values.filter((value) => value === best).length === 1;
+    const cells = own.map((each) => (each ? [number(each.value), isAlone && each.value === best ? [" ", bestBadge(answers.length > 2 ? "best" : "better")] : null, whyText(each)] : null));
     return answerRow(el("span", { title: metric.summary }, breakable(metric.title), ` ${ARROW[metric.best]}`), cells, true);
   });
 }

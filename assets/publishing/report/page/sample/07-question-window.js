@@ -151,7 +151,7 @@ document.addEventListener("keydown", (event) => {
   if (!dialog.open) return;
   const step = STEPS[event.key];
   // Arrows scroll a wide table that has the focus.
-  const isTaken = event.key.startsWith("Arrow") && event.target.closest(".wide.cut");
+  const isTaken = event.key.startsWith("Arrow") && event.target.closest(".wide:not(.fits)");
   if (!step || isTaken || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   walk(step);

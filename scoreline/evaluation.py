@@ -63,9 +63,9 @@ def evaluate(  # noqa: PLR0913 - all but the first three by name
     written but to temporary files, which go with the results, and to `ledger`.
 
     Args:
-        questions: A Polars, pandas or Arrow frame, dicts, or a path. Without `predictions`, its rows
-            hold answers, too, as those of `predictions` do if it is None. Without ids, the texts of
-            questions identify them.
+        questions: A Polars, pandas or Arrow frame, dicts, or a path. Without `predictions`, its
+            rows hold answers, too. None: those of `predictions` hold the questions. Without ids,
+            the texts of questions identify them.
         predictions: The same with a field `system`, or such rows or paths by system. Rows without
             the field are the answers of one system.
         evaluators: Names of evaluators or families, parameters by name

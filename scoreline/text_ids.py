@@ -93,9 +93,8 @@ class TextIds:
         if self.is_combined:
             if self._named_rows and "system" in row:
                 raise RecordError([f"answers of several systems need {NEEDED}"])
-            name = self._of_rows[self._answers]
             self._answers += 1
-            return {"question_id": name, **row}
+            return {"question_id": self._of_rows[self._answers - 1], **row}
         text = next((row[name] for name in TEXTS if name in row), None)
         if row.get("question_id") is not None or not isinstance(text, str) or not self._ids:
             return row

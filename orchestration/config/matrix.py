@@ -83,9 +83,7 @@ def expand_system(
         if pattern is None:
             member = "-".join([name, *(str(position + 1) for position in positions)])
         else:
-            member = _PLACEHOLDER.sub(
-                lambda found, values=values: _text({"name": name, **values}, found[1]), pattern
-            )
+            member = _fill(pattern, {"name": name, **values})
         members.append(Member(member, own, at))
     key = "matrix" if pattern is None else "names"
     for message in _name_faults(members, matrix, pattern, taken):
@@ -93,12 +91,16 @@ def expand_system(
     return members
 
 
-def _text(values: Mapping[str, Any], key: str) -> str:
-    """Return the value that stands for a placeholder; the placeholder for one that has no text."""
-    value = values.get(key)
-    if not _is_text(value):
-        return f"{{{key}}}"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _fill(pattern: str, values: Mapping[str, Any]) -> str:
+    """Return a name with values in place of placeholders, where these are texts or numbers."""
+
+    def write(found: re.Match[str]) -> str:
+        value = values.get(found[1])
+        if not _is_text(value):
+            return found[0]
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    return _PLACEHOLDER.sub(write, pattern)
 
 
 def _is_text(value: object) -> bool:
@@ -146,4 +148,3 @@ def _unsafe_reason(name: str) -> str | None:
 
 def _count_more(names: Collection[str]) -> str:
     return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
-

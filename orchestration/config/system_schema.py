@@ -82,9 +82,12 @@ def _in_order(given: Any, validate: Callable[[Any], Any]) -> dict[str, list[Any]
     return {key: getattr(matrix, key) for key in given}
 
 
-_LISTS: Final[dict[str, Any]] = {
-    name: (Annotated[list[kind | None], Field(min_length=1)], None) for name, (kind, _) in _keys()
-}
+def _list_of(kind: Any) -> Any:
+    optional: Any = kind | None
+    return Annotated[list[optional], Field(min_length=1)]
+
+
+_LISTS: Final[dict[str, Any]] = {name: (_list_of(kind), None) for name, (kind, _) in _keys()}
 _Matrix: Any = Annotated[
     create_model("MatrixKeys", __base__=ConfigModel, **_LISTS),
     WrapValidator(_in_order),

@@ -90,7 +90,10 @@ def test_columns_of_one_frame_have_other_names() -> None:
         ([{"question": "a", "answer": "x"}] * 2, r"predictions\[1\]: a second .* 'q001'"),
         ([["a"]], "predictions: expected a Polars, pandas or Arrow frame, .*, found list"),
         (combined, "predictions: expected .*, found function"),
-        ("rows.jsonl", r"predictions: a file of questions needs `predictions`; a file .*polars\.read_nd"),
+        (
+            "rows.jsonl",
+            r"predictions: a file of questions needs `predictions`; a file .*polars\.read_nd",
+        ),
         (iter(()), "there are no rows"),
     ],
 )
@@ -119,8 +122,10 @@ def test_print_says_which_system_is_best() -> None:
     found = scoreline.evaluate(combined("good", "poor"), evaluators="citation")
     good, poor = found.leaderboard.filter(metric="f1", slice="all").sort("rank").to_dicts()
     assert str(found).splitlines() == [
-        "evaluation: good (0.611) is best on citation.f1, before poor (0.333): the difference is "
-        "significant.",
+        (
+            "evaluation: good (0.611) is best on citation.f1, before poor (0.333): the difference "
+            "is significant."
+        ),
         f"  good  0.611 (95 % interval {good['ci_low']:.3f} to {good['ci_high']:.3f}, n = 24)",
         f"  poor  0.333 (95 % interval {poor['ci_low']:.3f} to {poor['ci_high']:.3f}, n = 24)",
     ]
@@ -154,9 +159,7 @@ def test_paths_of_the_judge_are_relative_to_the_working_directory(
     with JudgeServer() as server:
         judge = {"model": "openai/judge", "api_base": server.url}
         ledger = tmp_path / "judge.ledger"
-        live = scoreline.evaluate(
-            rows, evaluators="context_relevancy", judge=judge, ledger=ledger
-        )
+        live = scoreline.evaluate(rows, evaluators="context_relevancy", judge=judge, ledger=ledger)
     recorded = live.sql(
         "SELECT messages, reply_schema, replicate, reply, status FROM judgments"
     ).to_dicts()
@@ -166,8 +169,6 @@ def test_paths_of_the_judge_are_relative_to_the_working_directory(
     (tmp_path / "replies.jsonl").write_text("".join(lines), "utf-8")
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
-    found = scoreline.evaluate(
-        rows, evaluators="context_relevancy", judge="recorded:replies.jsonl"
-    )
+    found = scoreline.evaluate(rows, evaluators="context_relevancy", judge="recorded:replies.jsonl")
     assert found.scores["value"].to_list() == live.scores["value"].to_list()
     assert sorted(tmp_path.iterdir()) == before

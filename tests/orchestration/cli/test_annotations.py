@@ -64,7 +64,7 @@ def test_errors_of_the_configuration_have_lines(
 ) -> None:
     in_actions.chdir(tmp_path)
     (tmp_path / "scoreline.yaml").write_text(
-        "publsh: x\nbenchmarks:\n  one: {predictions: p.csv, questions: q.csv, evaluators: [roug]}\n"
+        "publsh: x\nbenchmarks:\n  one: {predictions: p.csv, questions: q.csv, evaluators: [a]}\n"
     )
     code, _, commands = invoke("leaderboard")
     assert code == 2
@@ -97,7 +97,7 @@ def test_a_run_annotates_bad_rows(tmp_path: Path, in_actions: pytest.MonkeyPatch
     ]
 
 
-def test_other_errors_name_the_configuration(in_actions: pytest.MonkeyPatch) -> None:
+def test_other_errors_name_the_configuration() -> None:
     config = Path("scoreline.yaml")
     found = places_of(WarehouseError("locked"), "locked", config)
     assert found == [Place("locked", config, None)]

@@ -91,34 +91,45 @@ def test_values_are_of_any_key(tmp_path: Path) -> None:
             "systems.s.matrix: the name 's-1' is that of another system",
         ),
         (
-            {"s": {"matrix": {"model": ["m"]}, "names": "m"}, "t": {"matrix": {"model": ["m"]}, "names": "m"}},
+            {
+                "s": {"matrix": {"model": ["m"]}, "names": "m"},
+                "t": {"matrix": {"model": ["m"]}, "names": "m"},
+            },
             11,
             "systems.t.names: the name 'm' is that of another system",
         ),
         (
             {"s": {"matrix": {"model": ["m", "n"], "seed": [1, 2]}, "names": "{name}-{model}"}},
             10,
-            "systems.s.names: several combinations have the name 's-m' (and 1 more): expected a "
-            "placeholder for each of model, seed, and values that differ",
+            (
+                "systems.s.names: several combinations have the name 's-m' (and 1 more): expected "
+                "a placeholder for each of model, seed, and values that differ"
+            ),
         ),
         (
             {"s": {"matrix": {"model": ["openai/m", "openai/n"]}, "names": "{name}-{model}"}},
             7,
-            "systems.s.names: 's-openai/m' cannot name a system: expected 1 to 100 letters (a to "
-            "z), digits, or the characters . - _ @ +, not beginning with one of . - @ + (and 1 "
-            "more); without `names` the systems are numbered",
+            (
+                "systems.s.names: 's-openai/m' cannot name a system: expected 1 to 100 letters (a "
+                "to z), digits, or the characters . - _ @ +, not beginning with one of . - @ + (and 1 "
+                "more); without `names` the systems are numbered"
+            ),
         ),
         (
             {"s": {"matrix": {"model": ["m"]}, "names": "{name}-{modle}"}},
             6,
-            "systems.s.names: unknown placeholder {modle} (did you mean 'model'?): expected one of "
-            "name, model",
+            (
+                "systems.s.names: unknown placeholder {modle} (did you mean 'model'?): expected one "
+                "of name, model"
+            ),
         ),
         (
             {"s": {"matrix": {"command": [["a"], ["b"]]}, "names": "{command}"}},
             7,
-            "systems.s.names: {command} stands for values that are not texts or numbers; without "
-            "`names` the systems are numbered",
+            (
+                "systems.s.names: {command} stands for values that are not texts or numbers; "
+                "without `names` the systems are numbered"
+            ),
         ),
         (
             {"s": {"matrix": {"modle": ["m"]}}},
@@ -168,7 +179,7 @@ def test_faults_have_a_line_and_are_said_once(
 
 
 def test_a_benchmark_names_an_entry_or_one_of_its_systems(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="unknown system 'sweep-3-1' .did you mean 'sweep-"):
+    with pytest.raises(SettingsError, match=r"unknown system 'sweep-3-1' .did you mean 'sweep-"):
         load_systems(tmp_path, {"sweep": SWEEP}, ["sweep-3-1"])
 
 

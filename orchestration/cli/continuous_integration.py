@@ -68,8 +68,7 @@ def places_of(error: Exception, message: str, config: Path | None) -> list[Place
     if isinstance(error, SettingsError):
         return [Place(fault.message, error.file, fault.line) for fault in error.faults]
     if isinstance(error, InputError):
-        shown = error.problems[: error.shown]
-        return [Place(each.message, each.file, each.line) for each in shown]
+        return [Place(each.message, each.file, each.line) for each in error.listed]
     if isinstance(error, ChecksFailed):
         return [Place(failure, config) for failure in error.failures]
     return [Place(message, config)]

@@ -110,17 +110,17 @@ def test_values_are_of_any_key(tmp_path: Path) -> None:
             {"s": {"matrix": {"model": ["openai/m", "openai/n"]}, "names": "{name}-{model}"}},
             7,
             (
-                "systems.s.names: 's-openai/m' cannot name a system: expected 1 to 100 letters (a "
-                "to z), digits, or the characters . - _ @ +, not beginning with one of . - @ + (and 1 "
-                "more); without `names` the systems are numbered"
+                "systems.s.names: 's-openai/m' cannot name a system: expected 1 to 100 letters "
+                "(a to z), digits, or the characters . - _ @ +, not beginning with one of . - @ + "
+                "(and 1 more); without `names` the systems are numbered"
             ),
         ),
         (
             {"s": {"matrix": {"model": ["m"]}, "names": "{name}-{modle}"}},
             6,
             (
-                "systems.s.names: unknown placeholder {modle} (did you mean 'model'?): expected one "
-                "of name, model"
+                "systems.s.names: unknown placeholder {modle} (did you mean 'model'?): expected "
+                "one of name, model"
             ),
         ),
         (

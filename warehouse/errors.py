@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from warehouse.foreign_text import appearance, describe_twins, twin_of
 
@@ -80,6 +80,10 @@ class InputError(WarehouseError):
             lines.append(f"... and {others:,} more")
         self.listed = tuple(listed)
         super().__init__("\n".join(lines))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Cross from one process to another with the problems, not with the message."""
+        return type(self), (self.problems,)
 
 
 def _these(number: int) -> str:

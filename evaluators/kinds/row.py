@@ -107,7 +107,7 @@ def _describe_first(samples: pl.DataFrame, row: Mapping[str, Any]) -> str:
     if not set(KEYS) <= set(samples.columns):
         return ""
     for keys, values in zip(
-        samples.select(KEYS).iter_rows(), samples.select(row).iter_rows(), strict=True
+        samples.select(KEYS).iter_rows(), samples.select(list(row)).iter_rows(), strict=True
     ):
         if values == tuple(row.values()):
             names = zip(("benchmark", "system", "question"), keys, strict=True)

@@ -110,8 +110,9 @@ def skip_prices() -> None:
 
     Prices follow from the usage; see `calls.prices`. Other users of LiteLLM are not affected.
     """
-    from litellm import utils
+    import litellm
 
+    utils: Any = litellm.utils
     update = getattr(utils, "update_response_metadata", None)
     if update is None:  # private to LiteLLM; only the speed depends on it
         return

@@ -1,9 +1,10 @@
 """Asking systems: how near 64 questions under way come to the ideal, and what a rerun asks.
 
 `python -m benchmarks.asking` asks ten thousand questions of an HTTP service that takes 0.2 seconds
-for each, of an asynchronous Python function and of a blocking one that do the same, each with 64
-under way. The ideal is 320 answers a second. `scoreline ask` is measured as a whole process; the
-time between its first and its last answer is what the ratio rests on.
+for each, of a model behind an API like OpenAI's, of an asynchronous Python function and of a
+blocking one that do the same, each with 64 under way. The ideal is 320 answers a second.
+`scoreline ask` is measured as a whole process; the time between its first and its last answer is
+what the ratio rests on.
 """
 
 from __future__ import annotations
@@ -43,6 +44,21 @@ def blocks(question):
 """
 
 
+def reply_to(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer to a query, or the completion of a chat."""
+    if "messages" not in asked:
+        return {"answer": f"about {asked['query']}"}
+    message = {"role": "assistant", "content": f"about {asked['messages'][-1]['content']}"}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": asked["model"],
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
+    }
+
+
 async def serve(announce: bool) -> None:  # noqa: FBT001 - the only argument
     """Serve answers on a free port of loopback, after the seconds that each takes."""
 
@@ -56,7 +72,7 @@ async def serve(announce: bool) -> None:  # noqa: FBT001 - the only argument
                 )
                 asked = json.loads(await reader.readexactly(length))
                 await asyncio.sleep(SECONDS)
-                content = json.dumps({"answer": f"about {asked['query']}"}).encode()
+                content = json.dumps(reply_to(asked)).encode()
                 writer.write(
                     b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
                     + str(len(content)).encode()
@@ -134,6 +150,8 @@ def main() -> None:
     with service() as address:
         http = {"url": address, "body": {"query": "{{ question }}"}, "answer": "$.answer"}
         rows.append(measure("HTTP", given.questions, {"http": http}))
+        model = {"model": "openai/served", "api_base": address, "prompt": "{{ question }}"}
+        rows.append(measure("model", given.questions, model))
     for function in ("waits", "blocks"):
         system = {"python": f"functions.py:{function}"}
         rows.append(measure(f"Python, {function}", given.questions, system))

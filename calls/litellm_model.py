@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from calls.completion import Completion, TokenLogprob, check_token_count
 from calls.completion_stream import join_chunks
 from calls.errors import BadAnswer, CallFailure, TransientFailure, map_error, map_unreadable
-from calls.http.litellm_transport import check_answers, install_transport
+from calls.http.litellm_transport import check_answers, install_transport, skip_prices
 from calls.redaction import find_secrets, replace_secrets
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def _load() -> ModuleType:
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     install_transport()
+    skip_prices()
     return library
 
 

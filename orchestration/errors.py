@@ -54,7 +54,15 @@ class UnknownName(OrchestrationError):  # noqa: N818
 
 
 class ChecksFailed(OrchestrationError):  # noqa: N818
-    """The run finished, but a check failed; the command line exits with code 1."""
+    """The run finished, but a check failed; the command line exits with code 1.
+
+    Attributes:
+        failures: What failed, one message each.
+    """
+
+    def __init__(self, message: str, failures: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.failures = tuple(failures) or (message,)
 
 
 class Cancelled(KeyboardInterrupt):

@@ -116,4 +116,4 @@ def require_passed_gates(copy: Snapshot, benchmarks: Iterable[str]) -> None:
         if len(failed) > MAX_FAILED:
             query = "FROM gates WHERE passed = 0"
             lines += f'\n  and {len(failed) - MAX_FAILED} more: scoreline sql "{query}"'
-        raise ChecksFailed(f"{count} failed; the results are published:{lines}")
+        raise ChecksFailed(f"{count} failed; the results are published:{lines}", failed)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 from uuid import uuid4
 
+from evaluators.flows.requests import JUDGE
 from orchestration.config.load import build_settings
 from orchestration.config.yaml_document import Document
 from orchestration.doctor.config_lint import lint_benchmarks
@@ -24,7 +25,7 @@ from scoreline.results import Results
 from warehouse.publish.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from assets.project import Project
     from evaluators.evaluator import Evaluator
@@ -41,8 +42,8 @@ WAREHOUSE = "warehouse.duckdb"
 
 def evaluate(  # noqa: PLR0913 - all but the first three by name
     questions: Rows | None,
-    predictions: Rows,
-    evaluators: Wanted | Sequence[Wanted],
+    predictions: Rows | None = None,
+    evaluators: Wanted | Sequence[Wanted] = (),
     *,
     documents: Rows | None = None,
     judge: str | Mapping[str, Any] | None = None,
@@ -62,9 +63,11 @@ def evaluate(  # noqa: PLR0913 - all but the first three by name
     written but to temporary files, which go with the results, and to `ledger`.
 
     Args:
-        questions: A Polars, pandas or Arrow frame, a list of dicts, or a path; None if the rows of
-            `predictions` hold the questions. Without ids, their texts identify them.
-        predictions: The same with a field `system`, or such rows or paths by system.
+        questions: A Polars, pandas or Arrow frame, dicts, or a path. Without `predictions`, its
+            rows hold answers, too. None: those of `predictions` hold the questions. Without ids,
+            the texts of questions identify them.
+        predictions: The same with a field `system`, or such rows or paths by system. Rows without
+            the field are the answers of one system.
         evaluators: Names of evaluators or families, parameters by name
             (`{"rouge": {"words": "stemmed"}}`), evaluators under other names
             (`{"polite": {"byop": {...}}}`), or evaluators of your own.
@@ -100,6 +103,7 @@ def evaluate(  # noqa: PLR0913 - all but the first three by name
         stack.enter_context(converted_errors(inputs, f"benchmarks.{NAME}."))
         wanted = _listed(evaluators)
         content = _configuration(
+            folder,
             evaluators=wanted,
             judge=judge,
             models=models,
@@ -112,8 +116,11 @@ def evaluate(  # noqa: PLR0913 - all but the first three by name
             tags=_plain(tags),
         )
         own = {each.name: each for each in wanted if _is_evaluator(each)}
-        document = Document(folder / "evaluate", content, None)
+        # Models and recorded replies are relative to the caller's working directory.
+        document = Document(Path.cwd() / "evaluate", content, None)
         project = build_settings(document, own).project
+        absent = dict(_absent_engines(project.engines.absent))
+        project = replace(project, engines=replace(project.engines, absent=absent))
         if not (ledger is None or is_path(ledger)):
             raise ScorelineError(f"ledger: expected a path, found {found(ledger)}")
         own_ledger = None if ledger is None else Path(ledger)
@@ -184,6 +191,8 @@ def _listed(evaluators: Any) -> list[Any]:
     """
     is_one = isinstance(evaluators, str | Mapping) or not isinstance(evaluators, Iterable)
     wanted = [evaluators] if is_one or _is_evaluator(evaluators) else list(evaluators)
+    if not wanted:
+        raise ScorelineError("evaluators: expected at least one, such as evaluators=['rouge']")
     for each in wanted:
         if isinstance(each, str) or _is_evaluator(each):
             continue
@@ -240,14 +249,23 @@ def _named_instance(name: str, given: Mapping[str, Any]) -> tuple[str, dict[str,
     return name, dict(given)
 
 
+def _absent_engines(roles: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield what a caller passes for each engine that an evaluator may miss, by role."""
+    yield JUDGE, 'there is no judge: pass `judge`, such as judge="openai/gpt-4o-mini"'
+    for role in roles:
+        name = f'models={{"{role}": ...}}'
+        yield role, f"there is no {role} model: pass {name}, a folder or a name on the hub"
+
+
 def _configuration(
+    folder: Path,
     *,
     evaluators: Sequence[Any],
     judge: str | Mapping[str, Any] | None,
     models: Mapping[str, Any] | None,
     **keys: Any,
 ) -> dict[str, Any]:
-    """Return the content of a configuration file with one benchmark."""
+    """Return the content of a configuration file with one benchmark, which writes into a folder."""
     names: list[str | dict[str, str]] = []
     parameters: dict[str, Any] = {}
     for each in evaluators:
@@ -267,7 +285,11 @@ def _configuration(
         "parameters": parameters,
         **{key: value for key, value in keys.items() if value not in (None, ())},
     }
-    content: dict[str, Any] = {"warehouse": WAREHOUSE, "benchmarks": {NAME: benchmark}}
+    content: dict[str, Any] = {
+        "warehouse": str(folder / WAREHOUSE),
+        "publish": str(folder / "published"),
+        "benchmarks": {NAME: benchmark},
+    }
     # Nothing is published, so no statement about changes shares the level.
     content["history"] = {"publications": 0}
     if judge is not None:

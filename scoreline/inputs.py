@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -29,12 +29,15 @@ from warehouse.ingest.load import alias_notes
 from warehouse.ingest.plan import BenchmarkFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     from assets.project import Benchmark
 
 Rows: TypeAlias = Any
-"""A Polars, pandas or Arrow frame, a list of dicts, or a path."""
+"""A Polars, pandas or Arrow frame, dicts, or a path."""
+
+ONLY_SYSTEM: Final = "system"
+"""The name of the system whose answers rows without a system are."""
 
 
 @dataclass
@@ -46,6 +49,7 @@ class InputFolder:
         origins: What each file was written from, for error messages.
         rows: The number of the row behind each line of a file, if lines lack rows.
         texts: The ids of questions by their text.
+        has_systems: Whether a row of answers names its system.
         aliases: The fields by well-known name that were read as such, by origin.
     """
 
@@ -53,6 +57,7 @@ class InputFolder:
     origins: dict[str, str] = field(default_factory=dict)
     rows: dict[str, list[int]] = field(default_factory=dict)
     texts: TextIds = field(default_factory=TextIds)
+    has_systems: bool = False
     aliases: dict[Path, dict[str, str]] = field(default_factory=dict)
 
     def files(
@@ -71,10 +76,16 @@ class InputFolder:
         """
         columns = settings.columns
         # One frame may hold questions and answers, a row for each answer.
+        if predictions is None:
+            questions, predictions = None, questions
         is_combined = questions is None or (questions is predictions and not is_path(questions))
-        self.texts = TextIds(is_combined, columns.tags)
+        predictions, documents = _read_once(predictions), _read_once(documents)
         if questions is None:
             questions = _combined(predictions)
+        else:
+            questions = predictions if is_combined else _read_once(questions)
+        is_one = not isinstance(predictions, Mapping) or len(predictions) == 1
+        self.texts = TextIds(is_combined, columns.tags, has_row_ids=is_combined and is_one)
         answers = predictions.values() if isinstance(predictions, Mapping) else [predictions]
         # Rows get the names of fields here, so that the files need not be read row by row.
         read = Columns(
@@ -107,7 +118,8 @@ class InputFolder:
             if is_path(given):
                 yield from expand(given)
             else:
-                yield self._write("predictions", "predictions", given, columns), None
+                path = self._write("predictions", "predictions", given, columns)
+                yield path, None if self.has_systems else ONLY_SYSTEM
             return
         if not given:
             raise InputError([Problem("predictions", None, "expected at least one system")])
@@ -147,13 +159,16 @@ class InputFolder:
         )
         header, rows = as_rows(given, origin)
         if kind != "documents" and header is not None:
-            names.has_id = not TextIds.in_header(header, getattr(columns, kind))
+            has_text = TextIds.in_header(header, getattr(columns, kind))
+            names.has_id = not (has_text or self.texts.has_row_ids)
         if header is not None:
             names.check_header(header, None)
         with path.open("w", encoding="utf-8") as file:
             for at, row in enumerate(rows):
                 try:
-                    named = self._identified(kind, names.rename(row), f"{origin}[{at}]")
+                    renamed = names.rename(row)
+                    self.has_systems |= kind == "predictions" and "system" in renamed
+                    named = self._identified(kind, renamed, f"{origin}[{at}]", at)
                     if named is None:
                         continue
                     _require_system(named, system)
@@ -169,14 +184,16 @@ class InputFolder:
             self.aliases[Path(origin)] = used
         return path
 
-    def _identified(self, kind: str, row: dict[str, Any], origin: str) -> dict[str, Any] | None:
+    def _identified(
+        self, kind: str, row: dict[str, Any], origin: str, at: int
+    ) -> dict[str, Any] | None:
         """Return a row with the id of its question; null for a question that repeats another."""
         if kind == "predictions":
             return self.texts.answer(row)
-        if kind == "questions" and (self.texts.is_combined or "question_id" not in row):
-            return self.texts.question(json.loads(json.dumps(row, default=_plain)), origin)
         if kind == "questions":
-            return self.texts.question(row, origin)
+            if self.texts.is_combined or "question_id" not in row:
+                row = json.loads(json.dumps(row, default=_plain))
+            return self.texts.question(row, origin, at)
         return row
 
     def _without_files(self, message: str) -> str:
@@ -214,11 +231,24 @@ def _combined(predictions: Rows) -> Rows:
     Raises:
         InputError: They are in files.
     """
-    parts = list(predictions.values()) if isinstance(predictions, Mapping) else [predictions]
-    if any(map(is_path, parts)):
-        message = "expected questions; only frames and lists of answers may hold them"
-        raise InputError([Problem("questions", None, message)])
-    return [row for part in parts for row in as_rows(part, "predictions")[1]]
+    is_mapping = isinstance(predictions, Mapping)
+    parts = dict(predictions) if is_mapping else {None: predictions}
+    if any(map(is_path, parts.values())):
+        message = "a file of questions needs `predictions`; a file that holds both is read as a "
+        message += "frame: evaluate(polars.read_ndjson(path), ...)"
+        raise InputError([Problem("predictions", None, message)])
+    return [
+        row
+        for name, part in parts.items()
+        for row in as_rows(part, f"predictions[{name!r}]" if is_mapping else "predictions")[1]
+    ]
+
+
+def _read_once(given: Rows) -> Rows:
+    """Return rows that can be read repeatedly: those of an iterator, also by system, as a list."""
+    if isinstance(given, Mapping):
+        return {name: _read_once(rows) for name, rows in given.items()}
+    return list(given) if isinstance(given, Iterator) else given
 
 
 def is_path(given: object) -> bool:

@@ -249,6 +249,12 @@ class Results:
 
         return leaderboard_tables(self.leaderboard, self.notes)
 
+    def __str__(self) -> str:
+        """Say which system is best, with means, intervals and counts."""
+        from scoreline.summary import describe_results
+
+        return describe_results(self.leaderboard, self.notes)
+
     def __repr__(self) -> str:
         systems = self.leaderboard["system"].n_unique()
         return f"Results({', '.join(self.benchmarks)}; {systems} systems)"

@@ -4,14 +4,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from warehouse.foreign_text import appearance, describe_twins, twin_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+
+_VALUES: Final = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\d+""")
+"""Values in messages: texts in quotation marks, and numbers."""
 
 
 class WarehouseError(Exception):
@@ -32,6 +37,11 @@ class Problem:
     line: int | None
     message: str
 
+    @property
+    def cause(self) -> tuple[str, str]:
+        """The file, and the message without what differs from row to row: values and numbers."""
+        return str(self.file), _VALUES.sub("", self.message)
+
     def __str__(self) -> str:
         location = f"{self.file}:{self.line}" if self.line is not None else str(self.file)
         return f"{location}: {self.message}"
@@ -40,18 +50,44 @@ class Problem:
 class InputError(WarehouseError):
     """Input files are not valid.
 
+    The message lists some problems of each cause, so that many of one do not hide another.
+
     Attributes:
         problems: All problems, in the order of the files.
+        listed: Those that the message lists.
     """
 
     shown = 20
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
-        lines = [str(problem) for problem in self.problems[: self.shown]]
-        if len(self.problems) > self.shown:
-            lines.append(f"... and {len(self.problems) - self.shown} more")
+        causes: dict[tuple[str, str], list[Problem]] = {}
+        for problem in self.problems:
+            causes.setdefault(problem.cause, []).append(problem)
+        is_short = len(self.problems) <= self.shown
+        most = self.shown if is_short else max(1, self.shown // len(causes))
+        groups = list(causes.values())[: self.shown]
+        lines: list[str] = []
+        listed: list[Problem] = []
+        for group in groups:
+            listed += group[:most]
+            lines += map(str, group[:most])
+            more = len(group) - most
+            if more > 0:
+                lines.append(f"{group[0].file}: ... and {more:,} more like {_these(most)}")
+        others = len(self.problems) - sum(map(len, groups))
+        if others:
+            lines.append(f"... and {others:,} more")
+        self.listed = tuple(listed)
         super().__init__("\n".join(lines))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Cross from one process to another with the problems, not with the message."""
+        return type(self), (self.problems,)
+
+
+def _these(number: int) -> str:
+    return "this one" if number == 1 else f"these {number}"
 
 
 class FileDiffers(WarehouseError):

@@ -7,6 +7,7 @@ import json
 import traceback
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,7 +20,7 @@ from evaluators.outcome import Graded, Scores, TargetError, Undefined, Unscored,
 from evaluators.sample import KEYS, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 _NUMBER = "number:"
@@ -66,7 +67,7 @@ class RowEvaluator(Evaluator):
         for row in distinct[order].iter_rows(named=True):
             sample = Sample.of({**dict.fromkeys(KEYS, ""), **row})
             if sample.error is None:
-                result = self._attempt(sample)
+                result = self._attempt(sample, partial(_describe_first, samples, row))
             else:
                 special = self.on_failure(sample)
                 failed = dict.fromkeys(names, TargetError("the system gave no answer"))
@@ -92,17 +93,35 @@ class RowEvaluator(Evaluator):
         key = pl.struct(self.shared).hash()
         return samples.select(key.arg_sort()).to_series()
 
-    def _attempt(self, sample: Sample) -> Graded | Unscored:
+    def _attempt(self, sample: Sample, describe: Callable[[], str]) -> Graded | Unscored:
         try:
             return as_graded(self.grade(sample))
         except Unscored as reason:
             return reason
         except Exception as error:  # noqa: BLE001 - raised again unless the evaluator is a user's
-            return explain_error(self, error)
+            return explain_error(self, error, describe)
 
 
-def explain_error(evaluator: Evaluator, error: Exception) -> Unscored:
+def _describe_first(samples: pl.DataFrame, row: Mapping[str, Any]) -> str:
+    """Return which is the first sample with the values of a row; empty if samples have no names."""
+    if not set(KEYS) <= set(samples.columns):
+        return ""
+    for keys, values in zip(
+        samples.select(KEYS).iter_rows(), samples.select(list(row)).iter_rows(), strict=True
+    ):
+        if values == tuple(row.values()):
+            names = zip(("benchmark", "system", "question"), keys, strict=True)
+            return "; " + ", ".join(f"{what} {name!r}" for what, name in names)
+    return ""
+
+
+def explain_error(evaluator: Evaluator, error: Exception, describe: Callable[[], str]) -> Unscored:
     """Return why a sample has no score for which an evaluator raised an exception.
+
+    Args:
+        evaluator: The evaluator.
+        error: The exception.
+        describe: Returns the end of a message that names the sample.
 
     Raises:
         EvaluatorError: The evaluator says that this ends the run. The exceptions of evaluators of
@@ -116,7 +135,7 @@ def explain_error(evaluator: Evaluator, error: Exception) -> Unscored:
     where = f"{Path(place.filename).name}:{place.lineno}"
     message = f"{type(error).__name__}: {error} ({where})"
     if evaluator.on_error == "fail":
-        raise EvaluatorError(f"{evaluator.name}: {message}") from error
+        raise EvaluatorError(f"{evaluator.name}: {message}{describe()}") from error
     return Undefined(message)
 
 

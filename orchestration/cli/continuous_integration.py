@@ -1,4 +1,4 @@
-"""What a job of continuous integration shows: a JUnit file and the summary of a GitHub step."""
+"""What continuous integration shows: a JUnit file, the summary and annotations of a GitHub step."""
 
 from __future__ import annotations
 
@@ -6,19 +6,84 @@ import io
 import os
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from xml.etree import ElementTree as ET
 
-from orchestration.errors import OrchestrationError
-from warehouse.foreign_text import show_hidden_line
+import click
+
+from orchestration.errors import ChecksFailed, OrchestrationError, SettingsError
+from warehouse.errors import InputError
+from warehouse.foreign_text import show_hidden, show_hidden_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from assets.gates.result import GateResult
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 """The environment variable with the file to which a step of GitHub Actions appends Markdown."""
+
+
+ACTIONS = "GITHUB_ACTIONS"
+WORKSPACE = "GITHUB_WORKSPACE"
+"""The variables that GitHub Actions sets: that it runs the step, and the folder of the clone."""
+
+COMMAND_ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+PROPERTY_ESCAPES = {**COMMAND_ESCAPES, ":": "%3A", ",": "%2C"}
+
+
+class Place(NamedTuple):
+    """A message about a file, or about a line of it."""
+
+    message: str
+    file: Path | str | None = None
+    line: int | None = None
+
+
+def annotate(level: Literal["error", "warning"], places: Iterable[Place]) -> None:
+    """Write messages as annotations, which GitHub shows beside the files; elsewhere nothing.
+
+    They go to standard error, so that programs can read standard output.
+    """
+    if not os.environ.get(ACTIONS):
+        return
+    for message, file, line in places:
+        found = {"file": None if file is None else _in_clone(Path(file)), "line": line}
+        properties = ",".join(
+            f"{name}={_escape(str(value), PROPERTY_ESCAPES)}"
+            for name, value in {**found, "title": "scoreline"}.items()
+            if value is not None
+        )
+        click.echo(f"::{level} {properties}::{_escape(message, COMMAND_ESCAPES)}", err=True)
+
+
+def places_of(error: Exception, message: str, config: Path | None) -> list[Place]:
+    """Return what an error that ended a command says about files.
+
+    Args:
+        error: The error.
+        message: Its message.
+        config: The configuration file, which gates are about.
+    """
+    if isinstance(error, SettingsError):
+        return [Place(fault.message, error.file, fault.line) for fault in error.faults]
+    if isinstance(error, InputError):
+        return [Place(each.message, each.file, each.line) for each in error.listed]
+    if isinstance(error, ChecksFailed):
+        return [Place(failure, config) for failure in error.failures]
+    return [Place(message, config)]
+
+
+def _in_clone(file: Path) -> str:
+    """Return the path of a file in the clone, by which GitHub knows it."""
+    clone = Path(os.environ.get(WORKSPACE) or Path.cwd()).resolve()
+    found = file.resolve()
+    return (found.relative_to(clone) if found.is_relative_to(clone) else file).as_posix()
+
+
+def _escape(text: str, escapes: Mapping[str, str]) -> str:
+    """Return a text without what ends a command or a property of it."""
+    return show_hidden("".join(escapes.get(each, each) for each in text))
 
 
 @contextmanager

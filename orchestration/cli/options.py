@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from orchestration.cli.program import debug_option
+from orchestration.cli.program import CONFIG, debug_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,9 +25,17 @@ METRIC_NAMES = ("evaluator || '.' || metric", "metric", "evaluator")
 MAX_NAMES = 12
 """How many names an error message lists when none is similar to the given one."""
 
+
+def _share_config(context: click.Context, _: click.Parameter, config: Path) -> Path:
+    """Note the configuration file, which annotations name."""
+    context.meta[CONFIG] = config
+    return config
+
+
 config_option = click.option(
     "--config",
     "config",
+    callback=_share_config,
     type=click.Path(path_type=Path),
     default=Path("scoreline.yaml"),
     show_default=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 import pkgutil
 import signal
 import sys
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 FAILED_CHECK, BAD_INPUT = 1, 2
+
+CONFIG = "scoreline.config"
+"""The key of the configuration file among what commands of one call share."""
 
 
 class Program(click.Group):
@@ -80,6 +84,11 @@ class Program(click.Group):
                 self._end_cancelled(ctx, error)
             if not ctx.meta.get("scoreline.debug"):
                 echo(f"error: {describe_error(error)}", err=True)
+            if os.environ.get("GITHUB_ACTIONS"):
+                from orchestration.cli.continuous_integration import annotate, places_of
+
+                found = places_of(error, describe_error(error), ctx.meta.get(CONFIG))
+                annotate("error", found)
             ctx.exit(FAILED_CHECK if isinstance(error, ChecksFailed) else BAD_INPUT)
         return result
 

@@ -15,7 +15,7 @@ from warehouse.formats.missing_answers import Meaning, MissingAnswers
 from warehouse.formats.readers.tabular import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from orchestration.config.evaluators import ReportFault
     from orchestration.config.schema import BenchmarkKeys, ConversionKeys
@@ -55,15 +55,19 @@ def _target(keys: str | ConversionKeys) -> Target:
     return keys if isinstance(keys, str) else Scaled(keys.to, keys.scale)
 
 
-def build_missing(keys: BenchmarkKeys) -> MissingAnswers:
+def build_missing(keys: BenchmarkKeys, asked: Sequence[str]) -> MissingAnswers:
     """Return what missing answers of a benchmark mean.
 
     A system that is asked answers everything that it is asked; what it was not asked, because of a
     budget or a limit, is not a failure.
+
+    Args:
+        keys: The keys of the benchmark.
+        asked: The systems that it asks.
     """
     systems = {name: each for name, each in keys.missing.items() if name != DEFAULT}
-    asked: dict[str, Meaning] = dict.fromkeys(keys.systems, "not_asked")
-    return MissingAnswers(keys.missing.get(DEFAULT, "failed"), {**asked, **systems})
+    meanings: dict[str, Meaning] = dict.fromkeys(asked, "not_asked")
+    return MissingAnswers(keys.missing.get(DEFAULT, "failed"), {**meanings, **systems})
 
 
 def _check(

@@ -280,8 +280,8 @@ class _ProjectBuilder:
         thresholds, default_threshold = builder.resolve_thresholds(keys, evaluators, path)
         builder.check_rank_by(keys, evaluators, path)
         expectations = ExpectationBuilder(self.report).build(keys, evaluators, path)
-        systems = self.system_builder.check_benchmark(keys, self.keys.systems, path)
-        missing = build_missing(keys)
+        systems = self.system_builder.check_benchmark(keys, path)
+        missing = build_missing(keys, systems)
         if keys.repeats > 1 and not systems:
             message = "only systems that are asked (`systems`) answer several times; files of "
             message += "predictions number their answers by the field `repeat`"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from pydantic import create_model
+from pydantic import Field, WithJsonSchema, WrapValidator, create_model
 
-from records.settings import ConfigModel
+from records.settings import ConfigModel, Text
 from systems.settings import (
     CommandSystem,
     HttpSystem,
@@ -20,7 +20,7 @@ from systems.tasks.mcqa import Mcqa
 from systems.tasks.rgb import Rgb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 KINDS: Final[dict[str, type[SystemSettings]]] = {
     "python": PythonSystem,
@@ -76,12 +76,62 @@ def _meanings() -> str:
     return "\n".join(doc.partition("\n\nAttributes:\n")[2] for doc in docs)
 
 
+def _in_order(given: Any, validate: Callable[[Any], Any]) -> dict[str, list[Any]]:
+    """Return the values of a matrix by key, as they are written: names count them."""
+    matrix = validate(given)
+    return {key: getattr(matrix, key) for key in given}
+
+
+def _list_of(kind: Any) -> Any:
+    optional: Any = kind | None
+    return Annotated[list[optional], Field(min_length=1)]
+
+
+_LISTS: Final[dict[str, Any]] = {name: (_list_of(kind), None) for name, (kind, _) in _keys()}
+_Matrix: Any = Annotated[
+    create_model("MatrixKeys", __base__=ConfigModel, **_LISTS),
+    WrapValidator(_in_order),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "propertyNames": {"enum": list(_LISTS)},
+            "additionalProperties": {"type": "array", "minItems": 1},
+        }
+    ),
+]
+
+
+class _NamedMatrix(ConfigModel):
+    """Several systems that differ in the values of some keys.
+
+    Attributes:
+        matrix: Lists of values by key: there is a system for each combination. A benchmark names
+            one of them, or with the name of this entry all.
+        names: The names of the systems of a matrix, such as `{name}-{model}`, with keys of the
+            matrix. Unless given they are numbered: `<name>-1-2` has the first value of the
+            first key and the second value of the second key.
+    """
+
+    matrix: Annotated[
+        _Matrix | None,
+        Field(
+            examples=[
+                {
+                    "model": ["openai/gpt-4o-mini", "openai/gpt-4o"],
+                    "prompt": ["prompts/short.j2", "prompts/long.j2"],
+                }
+            ]
+        ),
+    ] = None
+    names: Annotated[Text | None, Field(examples=["{name}-{model}"])] = None
+
+
 if TYPE_CHECKING:
     SystemKeys = ConfigModel
 else:
     SystemKeys = create_model(
         "SystemKeys",
-        __base__=ConfigModel,
+        __base__=_NamedMatrix,
         __module__=__name__,
         __doc__="A system that is asked: `python`, `http`, `model` or `command`."
         f"\n\nAttributes:\n{_meanings()}",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from orchestration.config.error_messages import describe_unknown
+from orchestration.config.matrix import Member, expand_system
 from orchestration.config.system_schema import KINDS, SystemKeys, keys_of
 from orchestration.config.tasks import build_task
 from systems.settings import LOCAL, LocalModelSystem, ModelSystem, SystemSettings
@@ -28,45 +31,60 @@ class SystemBuilder:
         self._report = report
         self._home = home
         self._options = options
+        self.members: dict[str, tuple[str, ...]] = {}
 
     def build(self, keys: Mapping[str, SystemKeys]) -> dict[str, SystemSettings]:
-        """Return the systems whose kind is known, by name."""
-        built = {name: self._build(name, each) for name, each in keys.items()}
-        return {name: system for name, system in built.items() if system is not None}
+        """Return the systems whose kind is known, by name; note which an entry stands for."""
+        built: dict[str, SystemSettings] = {}
+        for entry, each in keys.items():
+            members = expand_system(entry, each, keys.keys() | built.keys(), self._report)
+            self.members[entry] = tuple(member.name for member in members)
+            reported: set[str] = set()
+            for member in members:
+                system = self._build(entry, member, partial(self._report_once, reported, member))
+                if system is not None:
+                    built[member.name] = system
+        return built
 
-    def _build(self, name: str, keys: SystemKeys) -> SystemSettings | None:
-        path = ("systems", name)
+    def _report_once(
+        self, reported: set[str], member: Member, message: str, *path: str | int
+    ) -> None:
+        """Report a fault at the value of a matrix; one that members share only once."""
+        if message not in reported:
+            reported.add(message)
+            self._report(message, *path[:2], *member.locate(path[2:]))
+
+    def _build(self, entry: str, member: Member, report: ReportFault) -> SystemSettings | None:
+        path = ("systems", entry)
         where = ".".join(path)
-        given = {key: value for key, value in keys if value is not None}
+        given = {key: value for key, value in member.keys if value is not None}
         kinds = [kind for kind in KINDS if kind in given]
         if len(kinds) != 1:
             found = " and ".join(kinds) or "none of them"
-            self._report(f"{where}: expected one of {', '.join(KINDS)}, found {found}", *path)
+            report(f"{where}: expected one of {', '.join(KINDS)}, found {found}", *path)
             return None
         kind = KINDS[kinds[0]]
         if kind is ModelSystem and given["model"].startswith(LOCAL):
             kind = LocalModelSystem
         for key in [key for key in given if key not in keys_of(kind)]:
-            self._report(f"{where}.{key}: {_owners(key, kind)} has this key", *path, key)
+            report(f"{where}.{key}: {_owners(key, kind)} has this key", *path, key)
             del given[key]
         task = given.get("task")
         if task is not None:
-            given["task"] = build_task(task, self._home, self._report, (*path, "task"))
+            given["task"] = build_task(task, self._home, report, (*path, "task"))
         if kind is LocalModelSystem:
             if task is None or task.mcqa is None:
-                self._report(f"{where}: a local model needs the task `mcqa`", *path, "model")
+                report(f"{where}: a local model needs the task `mcqa`", *path, "model")
             if not isinstance(given.get("task"), Mcqa):
                 return None
             given["options"] = self._options
-        system = kind(name=name, home=self._home, **given)
+        system = kind(name=member.name, home=self._home, **given)
         for each in system.conflicts():
             message = f"{'.'.join((*path, *each.key))}: {each.message}"
-            self._report(message, *path, *(each.key if each.line_of is None else each.line_of))
+            report(message, *path, *(each.key if each.line_of is None else each.line_of))
         return system
 
-    def check_benchmark(
-        self, keys: BenchmarkKeys, known: Mapping[str, SystemKeys], path: tuple[str, str]
-    ) -> tuple[str, ...]:
+    def check_benchmark(self, keys: BenchmarkKeys, path: tuple[str, str]) -> tuple[str, ...]:
         """Return the systems that a benchmark asks; report unknown ones."""
         where = ".".join(path)
         if keys.predictions is None and not keys.systems:
@@ -74,6 +92,8 @@ class SystemBuilder:
                 f"the key 'predictions' is missing in {where}; it is not needed with 'systems'"
             )
             self._report(message, *path)
+        single = {name: (name,) for members in self.members.values() for name in members}
+        known = {**self.members, **single}
         for at, name in enumerate(keys.systems):
             if name not in known:
                 message = describe_unknown(f"system {name!r}", name, known)
@@ -86,7 +106,8 @@ class SystemBuilder:
                 "can be asked with formats that have files of questions",
                 *(*path, "systems"),
             )
-        return tuple(dict.fromkeys(keys.systems))
+        named = (known.get(name, (name,)) for name in keys.systems)
+        return tuple(dict.fromkeys(chain.from_iterable(named)))
 
 
 def _owners(key: str, kind: type[SystemSettings]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -43,6 +44,39 @@ def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
     assert f"{mine}: already exists and is not overwritten" in result.stderr
     assert mine.read_text() == "mine"
     assert not (tmp_path / "scoreline.yaml").exists()
+
+
+def test_git_ignores_what_runs_write_and_keys(tmp_path: Path) -> None:
+    assert CliRunner().invoke(program, ["init", str(tmp_path)]).exit_code == 0
+    written = [
+        ".scoreline/warehouse.duckdb.ledger",
+        "published/index.html",
+        ".env",
+        ".env.local",
+        "__pycache__/metrics.cpython-312.pyc",
+    ]
+    for name in written:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    shown = subprocess.run(
+        ["git", "status", "--short", "--untracked-files=all"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    assert {".gitignore", "scoreline.yaml", "data/questions.jsonl"} <= set(shown)
+    assert not set(written) & set(shown)
+
+
+def test_a_gitignore_of_the_folder_stays(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("mine\n")
+    result = CliRunner().invoke(program, ["init", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / ".gitignore").read_text() == "mine\n"
+    assert ".gitignore" not in result.stdout
+    assert (tmp_path / "scoreline.yaml").exists()
 
 
 def test_file_instead_of_folder(tmp_path: Path) -> None:

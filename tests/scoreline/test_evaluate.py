@@ -234,9 +234,15 @@ def len_of(answer: str) -> int:
             "^predictions: there are no rows$",
         ),
         (
-            {"predictions": [{"question_id": "q0", "answer": ""}]},
-            r"predictions\[0\]: system: missing",
+            {
+                "predictions": [
+                    {"question_id": "q0", "answer": "", "system": "a"},
+                    {"question_id": "q1", "answer": ""},
+                ]
+            },
+            r"predictions\[1\]: system: missing",
         ),
+        ({"evaluators": []}, r"evaluators: expected at least one, such as evaluators=\['rouge'\]"),
         ({"thresholds": {"citation.f2": 0.5}}, "did you mean 'citation.f1'"),
         ({"rank_by": "citation.f2"}, "did you mean 'citation.f1'"),
         ({"judge": {"modell": "x"}}, "did you mean 'model'"),

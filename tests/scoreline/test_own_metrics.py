@@ -143,6 +143,8 @@ def test_an_exception_leaves_one_sample_undefined_and_names_the_line() -> None:
     with pytest.raises(scoreline.ScorelineError, match=r"strict: ZeroDivisionError.*test_own") as e:
         score(strict)
     assert isinstance(e.value.__cause__, ZeroDivisionError)
+    # The first sample whose answer is "Never, please.".
+    assert str(e.value).endswith("; benchmark 'evaluation', system 'good', question 'q0'")
 
 
 def test_a_class_is_a_metric() -> None:

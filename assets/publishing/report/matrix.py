@@ -64,11 +64,11 @@ def _describe_change(change: Mapping[str, Any] | None, row: Mapping[str, Any]) -
     Returns:
         `by`, the difference, 0 without one that is shown; `change`, its text, or what else has
         changed, so that the means are not comparable; `is_better`; `is_significant`, None where
-        it is unknown.
+        it is unknown; `is_new`, whether there is no earlier mean.
     """
-    same = {"by": 0.0, "change": "", "is_better": False, "is_significant": None}
+    same = {"by": 0.0, "change": "", "is_better": False, "is_significant": None, "is_new": False}
     if change is None:
-        return same
+        return {**same, "is_new": True}
     if change["changed"]:
         return {**same, "change": f"other {' and '.join(change['changed'])}"}
     by = change["change"]
@@ -76,6 +76,7 @@ def _describe_change(change: Mapping[str, Any] | None, row: Mapping[str, Any]) -
         return same
     text = f"{by:+.3f}".replace("-", MINUS)
     return {
+        **same,
         "by": by,
         "change": text,
         "is_better": (by > 0) == (row["best"] == "high"),

@@ -67,8 +67,8 @@ def summarise_changes(cards: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
 
     Returns:
         `listed` are pairs of a card and a sentence, significant changes first, then the largest,
-        `more` counts the others, `since` is the time of the last publication before; None without
-        one.
+        `more` counts the others, `same` the means that have not changed, `new` those without an
+        earlier one; `since` is the time of the last publication before; None without one.
     """
     known = [card for card in cards if card["since"] is not None]
     if not known:
@@ -86,9 +86,13 @@ def summarise_changes(cards: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
                 order = (cell["is_significant"] is True, abs(cell["by"]))
                 found.append((order, card, f"{said} ({_describe_certainty(cell)})"))
     found.sort(key=lambda each: each[0], reverse=True)
+    cells = [cell for card in cards for cell in card["cells"].values()]
+    new = sum(cell["is_new"] for cell in cells)
     return {
         "listed": [(card, said) for _, card, said in found[:MAX_CHANGES]],
         "more": len(found[MAX_CHANGES:]),
+        "same": sum(not cell["by"] and not cell["change"] for cell in cells) - new,
+        "new": new,
         "since": max(card["since"] for card in known),
     }
 

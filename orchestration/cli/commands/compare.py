@@ -235,4 +235,6 @@ def _write_changes(
             pl.col("^answer_.*$").str.slice(0, MAX_CHARACTERS)
         )
         heading = f"{row['system']}, {row['metric']}: {comparison.describe_flips(row)}"
+        if len(row["questions"]) > shown.height:
+            heading += f"; {shown.height} of {len(row['questions'])} shown, --format json has all"
         write_frame(shown, output_format, heading)

@@ -7,13 +7,15 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from orchestration.cli.options import format_option
+from orchestration.cli.options import config_option, format_option
 from orchestration.cli.output import echo
 from orchestration.cli.program import debug_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from orchestration.cli.evaluator_pages import Page
     from orchestration.cli.output import OutputFormat
@@ -34,13 +36,17 @@ Examples:
 )
 @click.argument("words", metavar="[NAME|WORD...]", nargs=-1)
 @format_option
+@config_option
 @debug_option
-def command(words: tuple[str, ...], output_format: OutputFormat) -> None:
+def command(words: tuple[str, ...], output_format: OutputFormat, config: Path) -> None:
     """List the evaluators, find some, or describe one.
 
     NAME is an evaluator to describe, or a family to list. Otherwise the evaluators are listed that
     have every WORD, or a word that contains it, in their name, in the names and meanings of their
     metrics, or in the question they answer. The only one that is found is described.
+
+    In the folder of a project, its own evaluators are listed, too: those of its plugins, and those
+    that benchmarks use under names of their own.
 
     The column `asks` lists the keys to configure first: `judge`, or a model under `models`.
 
@@ -50,7 +56,7 @@ def command(words: tuple[str, ...], output_format: OutputFormat) -> None:
     from orchestration.cli.evaluator_pages import load_pages
     from orchestration.cli.output import write
 
-    pages = load_pages()
+    pages = [*load_pages(), *_own_pages(config)]
     name = " ".join(words) or None
     members = [page for page in pages if name in (None, page["family"])]
     if name is not None and not members and name not in {page["name"] for page in pages}:
@@ -74,6 +80,24 @@ def command(words: tuple[str, ...], output_format: OutputFormat) -> None:
         columns = ["evaluator", "family", "primary", "asks", "summary"]
         rows = [[*row[:3], ", ".join(row[5]) or None, row[6]] for row in rows]
     write(columns, rows, output_format, optional=("primary", "family"))
+
+
+def _own_pages(config: Path) -> list[Page]:
+    """Return the pages of a project's evaluators; none without a project."""
+    from orchestration.cli.evaluator_pages import project_pages
+    from orchestration.errors import OrchestrationError
+
+    source = click.get_current_context().get_parameter_source("config")
+    is_named = source is not ParameterSource.DEFAULT
+    if not is_named and not config.is_file():
+        return []
+    try:
+        return project_pages(config)
+    except OrchestrationError as error:
+        if is_named:
+            raise
+        echo(f"note: the evaluators of {config} are not listed: {error}", err=True)
+        return []
 
 
 def _write_prose(text: str, output_format: OutputFormat) -> None:

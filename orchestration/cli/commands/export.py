@@ -12,11 +12,14 @@ from orchestration.cli.options import one_benchmark_option, require_benchmark, s
 from orchestration.cli.output import echo
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from orchestration.config.load import Settings
     from warehouse.publish.snapshot import OpenSnapshot
 
 FILES: Final = ("evaluation-json", "parquet", "archive", "charts", "predictions")
 SERVICES: Final = ("opentelemetry", "mlflow")
+DATABASE: Final = "database"
 """The export formats: those that write files into `--out`, and those that other programs read."""
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT")
@@ -33,14 +36,15 @@ Examples:
   scoreline export --benchmark support --as charts --out charts
   scoreline export --benchmark support --as predictions --out answers
   scoreline export --benchmark support --as opentelemetry --endpoint http://127.0.0.1:4318
-  scoreline export --benchmark support --as mlflow --out tracking""",
+  scoreline export --benchmark support --as mlflow --out tracking
+  scoreline export --as database --to postgresql://analyst@db.example.org/reports""",
 )
 @one_benchmark_option
 @click.option(
     "--as",
     "export_format",
     required=True,
-    type=click.Choice([*FILES, *SERVICES]),
+    type=click.Choice([*FILES, *SERVICES, DATABASE]),
     help="The export format.",
 )
 @click.option(
@@ -54,6 +58,22 @@ Examples:
     metavar="URL",
     help="With opentelemetry: the OTLP endpoint (HTTP); OTEL_EXPORTER_OTLP_ENDPOINT unless given.",
 )
+@click.option(
+    "--to",
+    "url",
+    metavar="URL",
+    help="With database: its SQLAlchemy URL, such as postgresql://USER@HOST/DATABASE.",
+)
+@click.option(
+    "--schema",
+    metavar="NAME",
+    help="With database: the schema of the tables.  [default: scoreline, where there are schemas]",
+)
+@click.option(
+    "--password-env",
+    metavar="NAME",
+    help="With database: the environment variable with the password.",
+)
 @settings_option
 def command(
     benchmark: str | None,
@@ -61,6 +81,7 @@ def command(
     out: Path | None,
     endpoint: str | None,
     settings: Settings,
+    **database: str | None,
 ) -> None:
     """Write the published results of a benchmark into a folder, or send them to other programs.
 
@@ -74,10 +95,17 @@ def command(
     `mlflow` is one run per system with the leaderboard as metrics, in the store that
     MLFLOW_TRACKING_URI names, or in mlflow.db in the folder.
 
-    The paths of the files, or the ids of the runs, go to standard output, one per line.
+    `database` replaces the tables of a schema of a SQL database, in one transaction: of all
+    benchmarks, unless one is named.
+
+    The paths of the files, the ids of the runs or the names of the tables go to standard output,
+    one per line.
     """
-    _require_target(export_format, out, endpoint)
+    _require_target(export_format, out, endpoint, database)
     project = settings.project
+    if export_format == DATABASE:
+        _export_to_database(settings, benchmark, **database)
+        return
     name = require_benchmark(project, benchmark)
 
     if out is not None:
@@ -136,7 +164,32 @@ def _write_files(settings: Settings, benchmark: str, export_format: str, out: Pa
         return [evaluation.write(out)]
 
 
-def _require_target(export_format: str, out: Path | None, endpoint: str | None) -> None:
+def _export_to_database(
+    settings: Settings,
+    benchmark: str | None,
+    url: str | None,
+    schema: str | None,
+    password_env: str | None,
+) -> None:
+    """Export the tables of all benchmarks, or of one, to a SQL database."""
+    from orchestration import published
+    from warehouse.publish.database import Target, write_database
+
+    name = None if benchmark is None else require_benchmark(settings.project, benchmark)
+    copy = published.open_copy(settings.project)
+    written = write_database(copy, Target(str(url), schema, password_env), name)
+    for table in written.tables:
+        echo(table)
+    rows = sum(written.tables.values())
+    echo(f"{rows:,} rows in {len(written.tables)} tables of {written.address}", err=True)
+    if written.replaced_nuls:
+        count = f"{written.replaced_nuls:,} texts"
+        echo(f"note: {count} had the character NUL, which became U+FFFD", err=True)
+
+
+def _require_target(
+    export_format: str, out: Path | None, endpoint: str | None, database: Mapping[str, str | None]
+) -> None:
     """Check that the options say where the results go.
 
     Raises:
@@ -144,6 +197,14 @@ def _require_target(export_format: str, out: Path | None, endpoint: str | None) 
     """
     if endpoint is not None and export_format != "opentelemetry":
         raise click.UsageError("only the format 'opentelemetry' has an '--endpoint'")
+    if export_format == DATABASE:
+        if database["url"] is None:
+            raise click.UsageError("Missing option '--to'.")
+        if out is not None:
+            raise click.UsageError("the format 'database' has '--to' instead of '--out'")
+    elif any(database.values()):
+        names = "'--to', '--schema' and '--password-env'"
+        raise click.UsageError(f"only the format 'database' has {names}")
     if out is None and export_format in FILES:
         raise click.UsageError("Missing option '--out'.")
     if export_format == "opentelemetry" and out is None and not _is_sent(endpoint):

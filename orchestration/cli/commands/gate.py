@@ -175,7 +175,8 @@ def command(
     `not_enough_data`. With --tolerance, `unchanged` means that a larger loss is ruled out; without,
     that no significant change is seen.
 
-    In a step of GitHub Actions the verdicts are also part of the summary of the step.
+    In a step of GitHub Actions the verdicts are also part of the summary of the step, and what does
+    not pass is an annotation.
 
     With --min and --max: the published means must reach these numbers. The verdict is `met`,
     `missed` or, for a metric without a mean, `not_enough_data`, which fails.
@@ -206,15 +207,16 @@ def command(
     if not results:
         raise ChecksFailed(f"{name!r} has nothing that the gate can check: no system or no metric")
     show_gate(results, output_format, junit, strict=options.strict)
-    _decide(results, options)
+    _decide(results, options, settings.file)
 
 
-def _decide(results: Sequence[GateResult], options: GateOptions) -> None:
-    """Say how many results pass.
+def _decide(results: Sequence[GateResult], options: GateOptions, file: Path) -> None:
+    """Say how many results pass; annotate the configuration file where it is undecided.
 
     Raises:
         ChecksFailed: Some do not.
     """
+    from orchestration.cli.continuous_integration import Place, annotate
     from orchestration.cli.output import say
     from orchestration.errors import ChecksFailed
 
@@ -222,15 +224,17 @@ def _decide(results: Sequence[GateResult], options: GateOptions) -> None:
     if undecided and not options.strict:
         names = ", ".join(each.address for each in undecided)
         say(f"note: not enough data to decide on {names}: fails only with --strict", err=True)
+        annotate("warning", [Place(each.message, file) for each in undecided])
     failed = [each for each in results if not each.passed]
     failed += undecided if options.strict else []
     system = options.system
     if failed:
-        lines = "".join(f"\n  {each.message}" for each in failed)
+        failures = [each.message for each in failed]
+        lines = "".join(f"\n  {message}" for message in failures)
         if system is None:
-            raise ChecksFailed(f"a system does not pass:{lines}")
+            raise ChecksFailed(f"a system does not pass:{lines}", failures)
         verdicts = ", ".join(f"{each.address}: {each.verdict}" for each in failed)
-        raise ChecksFailed(f"{system!r} does not pass: {verdicts}{lines}")
+        raise ChecksFailed(f"{system!r} does not pass: {verdicts}{lines}", failures)
     counts = Counter(each.verdict.replace("_", " ") for each in results)
     counted = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
     subject = "every system" if system is None else repr(system)

@@ -39,6 +39,9 @@ INPUT_COLUMNS = (
 KINDS = "list_position(['questions', 'documents', 'predictions'], kind)"
 """The SQL of the order of inputs."""
 
+NO_SCORE = "no score"
+"""What the column `changed` says of a publication that lacks the metric."""
+
 RUN_DIGITS = 8
 """How many characters of a run's id are shown."""
 
@@ -102,8 +105,9 @@ def command(
             return
         is_table = output_format in ("table", "md")
         rows = _load_rows(opened, benchmarks, systems, metrics, is_table=is_table)
+        tagged = _load_tagged(opened, benchmarks)
     if is_table:
-        _write_tables(rows, output_format)
+        _write_tables(rows, tagged, output_format)
     else:
         _write_rows(rows, output_format)
 
@@ -140,6 +144,17 @@ def _load_rows(
     )
 
 
+def _load_tagged(copy: OpenSnapshot, benchmarks: tuple[str, ...]) -> list[Row]:
+    """Return the publications with a tag, whatever was scored in them."""
+    from warehouse.queries.publications import SHOWN
+
+    condition = rows_named(copy, TABLE, "benchmark", benchmarks)
+    return copy.fetch_rows(
+        f"SELECT benchmark, published_at, run_id, tag FROM ({SHOWN}) "  # noqa: S608
+        f"WHERE tag IS NOT NULL AND {condition}"
+    )
+
+
 def _write_rows(rows: Sequence[Row], output_format: OutputFormat) -> None:
     from orchestration.cli.output import write
     from warehouse.queries.publications import HISTORY_COLUMNS
@@ -147,8 +162,11 @@ def _write_rows(rows: Sequence[Row], output_format: OutputFormat) -> None:
     write(HISTORY_COLUMNS, [[row[name] for name in HISTORY_COLUMNS] for row in rows], output_format)
 
 
-def _write_tables(rows: Sequence[Row], output_format: OutputFormat) -> None:
-    """Write a table for each benchmark and metric, with a column for each system."""
+def _write_tables(rows: Sequence[Row], tagged: Sequence[Row], output_format: OutputFormat) -> None:
+    """Write a table for each benchmark and metric, with a column for each system.
+
+    A publication with a tag has a row in each, also if it has no score of the metric.
+    """
     from orchestration.cli.output import write
 
     if not rows:
@@ -157,11 +175,18 @@ def _write_tables(rows: Sequence[Row], output_format: OutputFormat) -> None:
     for number, (_, group) in enumerate(groupby(rows, lambda row: [row[name] for name in key])):
         own = list(group)
         systems = sorted({row["system"] for row in own})
+        known = {row["published_at"] for row in own}
+        more = [
+            {**row, "system": None, "changed": [NO_SCORE]}
+            for row in tagged
+            if row["benchmark"] == own[0]["benchmark"] and row["published_at"] not in known
+        ]
+        lines = sorted([*own, *more], key=lambda row: row["published_at"])
         if number:
             echo()
         write(
             ["published", "run", "tag", *systems, "changed"],
-            list(_table_rows(own, systems)),
+            list(_table_rows(lines, systems)),
             output_format,
             "{benchmark}: {evaluator}.{metric}".format(**own[0]),
             optional=("run",),

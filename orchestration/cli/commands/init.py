@@ -24,8 +24,8 @@ Examples:
 def command(folder: Path) -> None:
     """Write a commented scoreline.yaml and a small working example.
 
-    The example has six questions, two systems and a few documents. Existing files are never
-    overwritten.
+    The example has six questions, two systems and a few documents. A .gitignore keeps the
+    warehouse, reports and keys out of git. Existing files are never overwritten.
     """
     from orchestration import starter
 

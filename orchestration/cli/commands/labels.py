@@ -13,8 +13,16 @@ from orchestration.cli.options import settings_option
 if TYPE_CHECKING:
     from orchestration.config.load import Settings
 
-OPTIONAL_COLUMNS = ("kappa_low", "agreement", "method", "labels_needed")
+OPTIONAL_COLUMNS = ("kappa_low", "agreement", "labels_needed")
 """The columns that a narrow terminal does without, the first of them first."""
+
+METHODS = {
+    "prediction_powered": "the judge's mean, plus its mean error on the labelled samples "
+    "(prediction-powered inference)",
+    "rogan_gladen": "the pass rate, corrected by the judge's error rates on the labelled samples "
+    "(Rogan and Gladen)",
+}
+"""What the methods of corrected means compute."""
 
 
 @click.group("labels")
@@ -79,6 +87,8 @@ def import_(file: Path, settings: Settings) -> None:
         "FROM calibration ORDER BY ALL"
     ).filter(pl.col("benchmark").is_in(names))
     write_frame(calibration, "table", "Human labels and evaluators", OPTIONAL_COLUMNS)
+    for method in calibration["method"].unique().sort():
+        say(f"{method}: corrected_mean is {METHODS[method]}", err=True)
     problems = warehouse.fetch(
         "SELECT benchmark, message FROM problems WHERE kind = 'uncalibrated_judge' ORDER BY ALL"
     ).filter(pl.col("benchmark").is_in(names))

@@ -75,4 +75,6 @@ def command(
         )
     if not rows:
         echo("no problems", err=True)
+        if output_format in ("table", "md"):
+            return
     write(COLUMNS, [tuple(row.values()) for row in rows], output_format)

@@ -102,18 +102,20 @@ def _load_samples(copy: OpenSnapshot, asked: Row, systems: tuple[str, ...]) -> d
     """Return prediction, scores and judge calls of each system."""
     keys = {name: asked[name] for name in ("benchmark", "question_id")}
     where = "WHERE benchmark = $benchmark AND question_id = $question_id"
+    # The scores of evaluators that are no longer configured stay in the warehouse.
+    configured = "evaluator IN (SELECT evaluator FROM leaderboard WHERE benchmark = $benchmark)"
     predictions = copy.fetch_rows(
         f"SELECT * FROM predictions {where} ORDER BY system, repeat",  # noqa: S608
         keys,
     )
     scores = copy.fetch_rows(
         "SELECT system, evaluator, metric, value, status, reason, detail "  # noqa: S608
-        f"FROM scores {where} ORDER BY system, evaluator, metric",
+        f"FROM scores {where} AND {configured} ORDER BY system, evaluator, metric",
         keys,
     )
     calls = copy.fetch_rows(
         "SELECT system, evaluator, repeat, member, asks.replicate, turn, step, model, messages, "  # noqa: S608
-        f"reply, status, error FROM asks JOIN judgments USING (digest) {where} "
+        f"reply, status, error FROM asks JOIN judgments USING (digest) {where} AND {configured} "
         "ORDER BY system, evaluator, repeat, member, turn, step",
         keys,
     )

@@ -96,6 +96,8 @@ class Labelling:
             "benchmark": self.benchmark.name,
             "metric": self.name,
             "question": catalog.describe(self.evaluator).question,
+            # What the judge is asked, where users write it themselves: people answer the same.
+            "criterion": getattr(self.evaluator, "prompt_template", None),
             "summary": self.metric.summary,
             "best": self.metric.best,
             "bounds": [_finite(low), _finite(high)],

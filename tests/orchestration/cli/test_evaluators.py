@@ -46,6 +46,42 @@ def test_list_names_configuration_keys() -> None:
     assert "Needs models.language_model in scoreline.yaml" in page
 
 
+def test_a_project_has_evaluators_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "metrics.py").write_text(
+        "import scoreline\n\n@scoreline.metric\ndef polite(answer):\n"
+        '    """Is the answer polite?"""\n    return "please" in answer\n'
+        "\n@scoreline.metric\ndef unused(answer):\n"
+        '    """Is it unused?"""\n    return True\n'
+    )
+    (tmp_path / "scoreline.yaml").write_text(
+        "plugins: [metrics.py]\nbenchmarks:\n  one:\n    questions: q.csv\n"
+        "    predictions: p.csv\n    evaluators: [polite, rouge, {kind: byop}]\n"
+        "    parameters: {kind: {prompt_template: 'Is {ACTUAL_OUTPUT} kind?'}}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    found = listed()
+    assert {"polite", "unused", "kind", "rouge", "byop"} <= found.keys()
+    assert (found["polite"]["family"], found["polite"]["summary"]) == (
+        "own",
+        "Is the answer polite?",
+    )
+    assert found["kind"]["asks"] == ["judge"]
+    page = CliRunner().invoke(program, ["evaluators", "kind"]).stdout
+    assert "Is {ACTUAL_OUTPUT} kind?" in page
+    assert list(listed("own")) == ["polite", "unused"]
+    # Elsewhere it is named by its configuration; a faulty one is only noted.
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert "polite" not in listed()
+    assert "polite" in listed("--config", "../scoreline.yaml")
+    (tmp_path / "elsewhere" / "scoreline.yaml").write_text("benchmarks: {}\n")
+    noted = CliRunner().invoke(program, ["evaluators", "citations"])
+    assert noted.exit_code == 0
+    assert "note: the evaluators of scoreline.yaml are not listed: " in noted.stderr
+
+
 def test_description_names_input_fields() -> None:
     lines = CliRunner().invoke(program, ["evaluators", "document_retrieval"]).stdout.splitlines()
     rows = [line.split() for line in lines[lines.index("Input fields") + 3 :]]

@@ -8,6 +8,7 @@ import json
 import shutil
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -98,6 +99,27 @@ def test_history_as_a_table(twice: Path) -> None:
     assert [line.split()[3] for line in lines[3:]] == ["v1.2", "-"]
 
 
+def test_a_tag_is_shown_whatever_was_scored(twice: Path, tmp_path: Path) -> None:
+    """Also if the metric that orders systems now was not computed then."""
+    folder = shutil.copytree(twice, tmp_path / "demo")
+    with duckdb.connect(str(folder / "published" / FILE_NAME)) as connection:
+        connection.execute(
+            "DELETE FROM leaderboard_history WHERE metric = 'f1' AND published_at = "
+            "(SELECT min(published_at) FROM leaderboard_history)"
+        )
+    (line,) = [each for each in run(folder, "history").out.splitlines() if "v1.2" in each]
+    assert line.split()[-4:] == ["-", "-", "no", "score"]
+
+
+def test_a_long_list_of_changes_says_what_it_leaves_out(
+    twice: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestration.cli.commands.compare.MAX_QUESTIONS", 1)
+    ended = run(twice, "compare", "keyword", "--before", "v1.2", "--metric", "citation.f1")
+    said = "2 of 6 scores changed, 2 flipped between pass and failure; 1 of 2 shown, --format json"
+    assert f"keyword, citation.f1: {said} has all" in " ".join(ended.out.split())
+
+
 def test_inputs_by_publication(twice: Path) -> None:
     found = rows(twice, "history", "--inputs", "--system", "keyword")
     kinds = ["questions", "documents", "predictions"]
@@ -147,6 +169,7 @@ def test_the_same_as_a_table_for_one_system(twice: Path) -> None:
     assert ended.out.startswith("harbour: now and v1.2 (")
     assert "reader" not in ended.out
     assert "keyword, citation.f1: 2 of 6 scores changed, 2 flipped" in ended.out
+    assert " shown, " not in ended.out
     unchanged = run(twice, "compare", "reader", "--before", "v1.2", "--metric", "citation.f1")
     assert "reader, citation.f1: no score has changed." in unchanged.out
 

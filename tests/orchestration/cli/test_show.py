@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
+import duckdb
 import yaml
 from click.testing import CliRunner
 
@@ -46,6 +48,17 @@ def test_reasons_of_missing_values(done_project: Path) -> None:
     )
     assert chosen["systems"] == {"reader": rows["systems"]["reader"]}
     assert chosen["question"]["expected_answers"] == ["At 22:10."]
+
+
+def test_evaluators_that_are_no_longer_configured_are_hidden(
+    done_project: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(done_project, tmp_path / "demo")
+    with duckdb.connect(str(folder / "published" / "scoreline.duckdb")) as connection:
+        connection.execute("DELETE FROM leaderboard WHERE evaluator = 'citation'")
+    ended = show(folder, "last-ferry")
+    assert "citation" not in ended.out
+    assert "document_retrieval." in ended.out
 
 
 def test_a_failed_answer_is_marked_and_explained_once(done_project: Path) -> None:

@@ -31,7 +31,9 @@ def test_problems_are_listed_worst_first(done_project: Path) -> None:
     low = run(done_project, "problems", "--severity", "low", "--format", "json")
     assert json.loads(low.out) == rows[2:]
     none = run(done_project, "problems", "--severity", "high")
-    assert (none.code, none.err) == (0, "no problems\n")
+    assert (none.code, none.out, none.err) == (0, "", "no problems\n")
+    empty = run(done_project, "problems", "--severity", "high", "--format", "json")
+    assert json.loads(empty.out) == []
 
 
 def test_problems_of_an_unknown_system(done_project: Path) -> None:

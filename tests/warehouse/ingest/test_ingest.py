@@ -221,6 +221,24 @@ def test_keeps_all_problems_and_shows_twenty(warehouse: Warehouse, tmp_path: Pat
     assert "... and 10 more" in str(caught.value)
 
 
+@pytest.mark.file_only
+def test_many_problems_of_one_cause_do_not_hide_another(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    rows: list[dict[str, Any]] = [{"question_id": f"q{n}", "question": n} for n in range(50)]
+    rows.append({"question_id": "last", "expected_answer": {"a": 1}})
+    with pytest.raises(InputError) as caught:
+        questions(warehouse, jsonl(tmp_path / "q.jsonl", rows))
+    lines = str(caught.value).splitlines()
+    file = tmp_path / "q.jsonl"
+    # Of two causes, each has ten of the twenty lines.
+    assert len(lines) == 10 + 1 + 1
+    assert lines[0].startswith(f"{file}:1: question: expected text")
+    assert lines[10] == f"{file}: ... and 40 more like these 10"
+    assert lines[11].startswith(f"{file}:51: expected_answer: ")
+    assert [problem.line for problem in caught.value.listed] == [*range(1, 11), 51]
+
+
 def test_a_tolerated_share_of_bad_rows_goes_to_rejects(
     warehouse: Warehouse, tmp_path: Path
 ) -> None:

@@ -79,6 +79,8 @@ function show(found) {
   shown = found;
   find("asked").textContent = found.metric.question;
   find("summary").textContent = summary(found.metric);
+  find("criterion").textContent = found.metric.criterion ?? "";
+  find("criterion").hidden = !found.metric.criterion;
   const sample = find("sample");
   sample.replaceChildren(...(found.sample ? fields(found.sample) : []));
   find("done").hidden = found.sample !== null;

@@ -102,7 +102,13 @@ def test_a_significant_change_is_said_and_listed_first() -> None:
 
 def test_without_changes_or_an_earlier_publication() -> None:
     same = changed("b1", "2026-01-01 10:00", a=0)
-    assert summarise_changes([same]) == {"listed": [], "more": 0, "since": "2026-01-01 10:00"}
+    unchanged = {"listed": [], "more": 0, "same": 1, "since": "2026-01-01 10:00"}
+    assert summarise_changes([same]) == {**unchanged, "new": 0}
+    # A system, or the metric of a benchmark, that was not there before has not stayed the same.
+    cells = {**same["cells"], **matrix_cells([row("b", 1, 1)])}
+    assert summarise_changes([{**same, "cells": cells}]) == {**unchanged, "new": 1}
+    other = {**changed("b2", None), "cells": matrix_cells([row("a", 1, 1), row("b", 2, 1)])}
+    assert summarise_changes([same, other]) == {**unchanged, "new": 2}
     assert summarise_changes([changed("b1", None, a=0)]) is None
 
 

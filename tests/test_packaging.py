@@ -17,6 +17,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from tests.test_architecture import imports
+from tests.test_wheel import required_by
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -177,8 +178,8 @@ def test_every_link_between_pages_leads_somewhere() -> None:
 
 def test_modules_import_only_what_every_installation_has() -> None:
     """What an extra installs is imported inside functions."""
-    names = {Requirement(text).name for text in PROJECT["project"]["dependencies"]}
-    everyday = {canonicalize_name(name) for name in names}
+    found = required_by(distribution("scoreline"))
+    everyday = {canonicalize_name(each.metadata["Name"]) for each in found}
     owners = packages_distributions()
     wrong = {
         f"{path.relative_to(ROOT)}: {each.module}"

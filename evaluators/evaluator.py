@@ -142,6 +142,11 @@ class Evaluator(ABC):
             parts.append(f"code:{self.code}")
         return "|".join([*parts, f"version:{self.version}"])
 
+    @property
+    def needed_libraries(self) -> tuple[str, ...]:
+        """The libraries that these parameters need; `libraries` unless one is not used."""
+        return self.libraries
+
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Return further reasons why a sample is not applicable, besides a null in `reads`.
 
@@ -239,4 +244,4 @@ def require_libraries(evaluators: Iterable[Evaluator]) -> None:
     Raises:
         MissingPackage: Some are not; lists all of them.
     """
-    require_packages({f"the evaluator {each.name!r}": each.libraries for each in evaluators})
+    require_packages({f"the evaluator {each.name!r}": each.needed_libraries for each in evaluators})

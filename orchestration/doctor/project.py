@@ -100,7 +100,7 @@ def _packages(project: Project) -> Diagnosis:
         require_libraries(evaluators)
     except MissingPackage as missing:
         return Diagnosis("fail", "packages", str(missing))
-    return Diagnosis("ok", "packages", "all that the evaluators need are installed")
+    return Diagnosis("ok", "packages", "what the evaluators need is installed")
 
 
 def _query(subject: str, query: Query) -> Diagnosis:

@@ -74,6 +74,11 @@ def test_a_message_has_everything_that_is_missing() -> None:
     ]
 
 
+@pytest.mark.usefixtures("_plain")
+def test_words_without_stems_need_no_stemmer() -> None:
+    require_libraries([build("rouge", {"words": "unicode"})])
+
+
 def test_a_library_of_a_plugin_is_named_itself() -> None:
     with pytest.raises(MissingPackage, match=r"x needs no-such, .* `pip install no-such`"):
         packages.require_packages({"x": ["no-such"]})

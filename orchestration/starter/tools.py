@@ -229,7 +229,11 @@ def inspect() -> Starter:
         head = {**task, "model": model, "config": {"epochs": 1}}
         log = {"version": 2, "status": "success", "eval": head, "samples": samples}
         files[f"logs/{system}.json"] = as_json(log)
-    return Starter(files, 'predictions: "logs/*.json"                 # or *.eval\n' + TEXTS)
+    return Starter(
+        files,
+        'predictions: "logs/*"                      # *.eval or *.json; needs `scoreline[inspect]`\n'
+        + TEXTS,
+    )
 
 
 def lm_eval() -> Starter:

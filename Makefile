@@ -11,6 +11,8 @@ PIP     := $(BIN)/python -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet -c constraints.txt
 EXAMPLE := examples/handbook
 LIVE    := examples/live-rag
+# What the examples and the tests use, besides local models.
+LIGHT   := charts,http,judge,privacy,text,zstd
 MODELS  := models,minilm
 
 export DAGSTER_DISABLE_TELEMETRY := yes
@@ -92,13 +94,13 @@ $(VENV)/.build: $(VENV)/.python constraints.txt
 	@touch $@
 
 $(VENV)/.base: $(VENV)/.build pyproject.toml constraints.txt
-	@$(INSTALL) --no-build-isolation --editable ".[$(MODELS)]"
+	@$(INSTALL) --no-build-isolation --editable ".[$(LIGHT),$(MODELS)]"
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.build pyproject.toml constraints.txt
-	@$(INSTALL) --no-build-isolation --editable ".[dev,cluster,lake,$(MODELS)]"
+	@$(INSTALL) --no-build-isolation --editable ".[dev,cluster,lake,$(LIGHT),$(MODELS)]"
 	@touch $@ $(VENV)/.base
 
 $(VENV)/.bench: $(VENV)/.build pyproject.toml constraints.txt
-	@$(INSTALL) --no-build-isolation --editable ".[dev,bench,cluster,lake,$(MODELS)]"
+	@$(INSTALL) --no-build-isolation --editable ".[dev,bench,cluster,lake,$(LIGHT),$(MODELS)]"
 	@touch $@ $(VENV)/.dev $(VENV)/.base

@@ -17,6 +17,7 @@ from calls.completion_stream import join_chunks
 from calls.errors import BadAnswer, CallFailure, TransientFailure, map_error, map_unreadable
 from calls.http.litellm_transport import check_answers, install_transport, skip_prices
 from calls.redaction import find_secrets, replace_secrets
+from records.packages import require_extra
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -36,6 +37,7 @@ def litellm() -> ModuleType:
 
 @cache
 def _load() -> ModuleType:
+    require_extra("judge", "a model that is called")
     import logging
     import warnings
 

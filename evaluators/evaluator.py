@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Set as AbstractSet
 from dataclasses import Field, dataclass, field, fields
 from functools import cached_property
-from importlib.metadata import version as installed_version
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import polars as pl
@@ -16,9 +16,10 @@ import polars as pl
 from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.metric import metrics_of_repeats
 from evaluators.text.references import no_reference_reason
+from records.packages import require_packages
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from evaluators.metric import Metric, RepeatedMetric
     from evaluators.outcome import Chance, Graded, Scores
@@ -60,7 +61,8 @@ class Evaluator(ABC):
         evidence: The fields of the detail that `aggregate` reads, with their types.
         version: Raise it when the numbers change for the same inputs and parameters.
         libraries: Distributions whose releases may change the numbers (a sentence splitter, a
-            table of phone numbers). Their installed versions are part of the signature.
+            table of phone numbers). Their installed versions are part of the signature, and a run
+            without one of them ends before anything is paid.
         code: The digest of the code of an evaluator that is not part of the catalogue, set when it
             is loaded. It is part of the signature.
         on_error: What happens to a sample for which such an evaluator raises an exception: it is
@@ -151,7 +153,7 @@ class Evaluator(ABC):
         for name, value in sorted(self.parameters.items()):
             text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
             parts.append(f"{name}:{text}")
-        parts += [f"{name}=={installed_version(name)}" for name in sorted(self.libraries)]
+        parts += [f"{name}=={_installed_version(name)}" for name in sorted(self.libraries)]
         parts += self.identity()
         if self.only_systems:
             parts.append(f"only_systems:{json.dumps(self.only_systems)}")
@@ -171,6 +173,11 @@ class Evaluator(ABC):
     def missing_engines(self, engines: Engines) -> frozenset[str]:  # noqa: ARG002 - see flows
         """Return why engines are missing that the evaluator calls."""
         return frozenset()
+
+    @property
+    def needed_libraries(self) -> tuple[str, ...]:
+        """The libraries that these parameters need; `libraries` unless one is not used."""
+        return self.libraries
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Return further reasons why a sample is not applicable, besides a null in `reads`.
@@ -254,3 +261,19 @@ class Evaluator(ABC):
             rows: As for `aggregate`.
         """
         return {}
+
+
+def _installed_version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "missing"  # the evaluator can be described, and `require_libraries` ends a run
+
+
+def require_libraries(evaluators: Iterable[Evaluator]) -> None:
+    """Check that the libraries of evaluators are installed.
+
+    Raises:
+        MissingPackage: Some are not; lists all of them.
+    """
+    require_packages({f"the evaluator {each.name!r}": each.needed_libraries for each in evaluators})

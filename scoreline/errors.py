@@ -28,6 +28,7 @@ def converted_errors(inputs: InputFolder | None = None, prefix: str = "") -> Ite
     from calls.errors import CallsError
     from evaluators.errors import EvaluatorError
     from orchestration.errors import OrchestrationError, SettingsError
+    from records.packages import MissingPackage
     from warehouse.errors import InputError, WarehouseError
 
     try:
@@ -38,5 +39,11 @@ def converted_errors(inputs: InputFolder | None = None, prefix: str = "") -> Ite
     except InputError as error:
         named = error if inputs is None else inputs.name_origins(error)
         raise ScorelineError(str(named)) from None
-    except (CallsError, EvaluatorError, OrchestrationError, WarehouseError) as error:
+    except (
+        CallsError,
+        EvaluatorError,
+        MissingPackage,
+        OrchestrationError,
+        WarehouseError,
+    ) as error:
         raise ScorelineError(str(error)) from error.__cause__

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from records.packages import MissingPackage, require_extra
+from systems.client import SystemRefused
 from systems.settings import (
     CommandSystem,
     HttpSystem,
@@ -44,10 +46,12 @@ def make_client(
 
             return CommandClient(settings)
         case HttpSystem():
+            _require("http", settings, "an HTTP service")
             from systems.http.client import HttpClient
 
             return HttpClient(settings, questions)
         case ModelSystem():
+            _require("judge", settings, "a model")
             from systems.model_client import ModelClient
 
             return ModelClient(settings, questions)
@@ -57,3 +61,10 @@ def make_client(
             return LocalModelClient(settings, questions)
         case _:
             raise TypeError(f"no client for {settings!r}")
+
+
+def _require(extra: str, settings: SystemSettings, what: str) -> None:
+    try:
+        require_extra(extra, f"systems.{settings.name} ({what})")
+    except MissingPackage as missing:
+        raise SystemRefused(str(missing)) from None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -14,6 +15,9 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+
+from tests.test_architecture import imports
+from tests.test_wheel import required_by
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -170,3 +174,21 @@ def test_every_link_between_pages_leads_somewhere() -> None:
     ]
     assert pages
     assert broken == []
+
+
+def test_modules_import_only_what_every_installation_has() -> None:
+    """What an extra installs is imported inside functions."""
+    found = required_by(distribution("scoreline"))
+    everyday = {canonicalize_name(each.metadata["Name"]) for each in found}
+    owners = packages_distributions()
+    wrong = {
+        f"{path.relative_to(ROOT)}: {each.module}"
+        for package in ("scoreline", *PACKAGES)
+        for path in (ROOT / package).rglob("*.py")
+        for each in imports(ast.parse(path.read_text(encoding="utf-8")))
+        if each.at_import
+        and (top := each.module.partition(".")[0]) not in sys.stdlib_module_names
+        and top not in ("scoreline", *PACKAGES)
+        and not everyday & {canonicalize_name(name) for name in owners.get(top, [])}
+    }
+    assert wrong == set()

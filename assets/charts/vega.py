@@ -1,42 +1,27 @@
-"""Bundle the scripts that draw charts in a browser."""
+"""The scripts that draw charts in a browser, as one script that loads nothing else.
+
+`vega_bundle.js` is Vega, Vega-Lite and Vega-Embed. `python -m docs.generators.vega` writes it
+again after an update of vl-convert, which bundles them and is too large for everyone to install.
+"""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import cache
-from importlib.metadata import version
+from pathlib import Path
+from typing import Final
 
 from assets.fingerprints.digests import digest_of
-from warehouse.storage.atomic import fsync, replace_file
-from warehouse.storage.file_system import cache_folder
 
-SNIPPET = "window.vegaEmbed = vegaEmbed;"
-"""The only name that the bundle exports to a page."""
-
-
-@cache
-def bundle_name() -> str:
-    """Return the file name of the bundle; it changes with the version of the libraries."""
-    return f"vega-{digest_of(version('vl-convert-python'), SNIPPET)[:12]}.js"
+FILE: Final = Path(__file__).with_name("vega_bundle.js")
 
 
 @cache
 def vega_bundle() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script that loads nothing else.
+    """Return Vega, Vega-Lite and Vega-Embed as one script; it defines only `vegaEmbed`."""
+    return FILE.read_text(encoding="utf-8")
 
-    Bundling takes more than a second and gives the same script for every project. The script is
-    kept in the user's cache if there is one.
-    """
-    # A RuntimeError: the user has no home directory.
-    with suppress(OSError, RuntimeError):
-        return (cache_folder() / bundle_name()).read_text(encoding="utf-8")
-    import vl_convert
 
-    script: str = vl_convert.javascript_bundle(SNIPPET)
-    with suppress(OSError, RuntimeError):
-        cache_folder().mkdir(parents=True, exist_ok=True)
-        with replace_file(cache_folder() / bundle_name()) as partial:
-            partial.write_text(script, encoding="utf-8")
-            # Half a script after a power cut would be in every later report.
-            fsync(partial)
-    return script
+@cache
+def bundle_name() -> str:
+    """Return the file name of the bundle in a report; it changes with its content."""
+    return f"vega-{digest_of(vega_bundle())[:12]}.js"

@@ -10,6 +10,7 @@ from assets.fingerprints.digests import scores_fingerprint, scores_stage
 from assets.scoring.batches import TEXT_ROWS
 from assets.scoring.stale_samples import stale_samples
 from calls.budget import OVER_BUDGET
+from evaluators.evaluator import require_libraries
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.scoring import run_flows
 from warehouse.ledger.open import open_ledger
@@ -77,9 +78,11 @@ def call_judge(
 
     Raises:
         EvaluatorError: The judge cannot be called at all; replies received before are kept.
+        MissingPackage: The libraries of an evaluator are not installed.
     """
     if engines.judge_factory is None or engines.judge_factory.skip_reason() is not None:
         return [JudgingResult()] * len(pairs)
+    require_libraries(evaluator for _, evaluator in pairs)
     stale: list[int] = []
     with open_ledger(warehouse, run_id) as ledger:
         try:

@@ -13,6 +13,7 @@ from assets.engines import NO_JUDGE, UntrackedLedger
 from assets.project import find_evaluator, is_judged, threshold_of
 from evaluators.engines.judge.settings import RECORDED
 from evaluators.errors import EvaluatorError
+from evaluators.evaluator import require_libraries
 from evaluators.flows.prompt import Prompt, block
 from evaluators.flows.protocols import Engines
 from evaluators.kinds.pairwise import is_paired
@@ -114,6 +115,7 @@ def measure_robustness(
         raise EvaluatorError(
             f"{evaluator!r} needs no judge; evaluators of {benchmark!r} that do: {names}"
         )
+    require_libraries([chosen])
     primary = next(each for each in chosen.sample_metrics if each.primary)
     threshold = threshold_of(project.benchmarks[benchmark], chosen, primary)
     warehouse = project.open_warehouse()

@@ -1,7 +1,6 @@
 """The asset `published`: the copy of the warehouse for SQL users, and the report."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import dagster as dg
@@ -60,7 +59,6 @@ def build_published(project: Project) -> dg.AssetsDefinition:
         """Update the catalogue of metrics, publish a copy of the warehouse and write the report."""
         warehouse = warehouse_of(context, project)
 
-        from assets.charts.vega import vega_bundle
         from assets.publishing.report.write import write_report
 
         catalogue = build_metrics_table(warehouse, project)
@@ -69,11 +67,7 @@ def build_published(project: Project) -> dg.AssetsDefinition:
             warehouse.replace("metrics", catalogue, where={})
         _record_clusters(warehouse, project)
         _record_publication(warehouse, project, context.run.run_id)
-        # Building the chart scripts, if they are not cached, takes a core about as long as the copy
-        # takes the disk.
-        with ThreadPoolExecutor(1) as executor:
-            executor.submit(vega_bundle)
-            path = snapshot.publish(warehouse, project.publish)
+        path = snapshot.publish(warehouse, project.publish)
         if project.validation == FULL:
             write_expectations_page(warehouse, project.publish, has_report=True)
         report = write_report(project.open_copy(), project.publish)

@@ -14,6 +14,7 @@ from assets.fingerprints.digests import UNSETTLED, scores_fingerprint, scores_st
 from assets.scoring.batches import FRAME_ROWS, score_batches, score_stream
 from assets.scoring.repeated_answers import average_repeats
 from assets.scoring.stale_samples import stale_samples
+from evaluators.evaluator import require_libraries
 from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.frame import FrameEvaluator
@@ -97,6 +98,7 @@ def refresh_scores(
         if is_current and not force:
             results[name] = ScoringResult(scored=0, current=rows, removed=0)
             continue
+        require_libraries([evaluator])
         every = force or not rows
         may_join = isinstance(evaluator, FrameEvaluator | RowEvaluator)
         is_alone = not may_join or name in find_repeats()

@@ -29,6 +29,7 @@ from calls.ledger.errors import (
 from calls.ledger.location import LedgerSchema
 from calls.ledger.owners import find_living
 from calls.ledger.versions import TABLES, UPGRADES, VERSION
+from records.packages import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -305,7 +306,7 @@ def _postgres_engine(location: LedgerSchema) -> Engine:
     except ImportError as error:
         raise LedgerError(
             "the warehouse is a lake, and the package 'psycopg2-binary' is not installed: "
-            "`pip install scoreline[lake]`"
+            + install_command("lake")
         ) from error
 
     def connect() -> Any:

@@ -107,9 +107,11 @@ def describe_error(error: Exception) -> str:
     """Return the message for an exception that ended a command."""
     from calls.errors import CallsError
     from evaluators.errors import EvaluatorError
+    from records.packages import MissingPackage
     from warehouse.errors import WarehouseError
 
-    if isinstance(error, CallsError | OrchestrationError | EvaluatorError | WarehouseError):
+    known = CallsError | OrchestrationError | EvaluatorError | MissingPackage | WarehouseError
+    if isinstance(error, known):
         return str(error)
     lacking = describe_resource(error)
     if lacking is not None:

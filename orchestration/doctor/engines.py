@@ -15,6 +15,7 @@ from evaluators.kinds.flow import FlowEvaluator
 from orchestration.config.engines import model_settings
 from orchestration.config.judge.factory import HUMAN, judge_settings
 from orchestration.doctor import Diagnosis
+from records.packages import MissingPackage, require_extra
 from warehouse.errors import WarehouseError
 
 if TYPE_CHECKING:
@@ -108,6 +109,11 @@ def _recording(recording: Path) -> Diagnosis:
 def _judge_model(settings: JudgeSettings, project: Project) -> Iterator[Diagnosis]:
     from evaluators.engines.judge.reachable import missing_key
 
+    try:
+        require_extra("judge", settings.title)
+    except MissingPackage as missing:
+        yield Diagnosis("fail", "judge", str(missing))
+        return
     key = missing_key(settings)
     if key is not None and settings.optional:
         names = ", ".join(_judged_evaluators(project)) or "none"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assets.fingerprints.input_files import KINDS, input_files, input_pattern
 from calls.ledger.errors import LedgerError
+from evaluators.evaluator import require_libraries
 from orchestration import instance, published
 from orchestration.cleanup import find_items
 from orchestration.config import load
@@ -16,6 +18,7 @@ from orchestration.doctor import Diagnosis
 from orchestration.doctor.engines import diagnose_judge, diagnose_models
 from orchestration.doctor.systems import diagnose_systems
 from orchestration.errors import OrchestrationError, SettingsError
+from records.packages import MissingPackage
 from warehouse.errors import WarehouseError
 from warehouse.formats.query import Query
 
@@ -46,6 +49,7 @@ def diagnose_project(config: Path) -> Iterator[Diagnosis]:
     yield Diagnosis("ok", "configuration", f"{settings.file}: {', '.join(project.benchmarks)}")
     for benchmark in project.benchmarks.values():
         yield from _files(benchmark)
+    yield _packages(project)
     if settings.named_systems:
         yield _gates(settings)
     yield _warehouse(project)
@@ -88,6 +92,15 @@ def _files(benchmark: Benchmark) -> Iterator[Diagnosis]:
             what = "1 file" if len(files) == 1 else f"{len(files)} files"
             named = f", systems {', '.join(systems)}" if systems else ""
             yield Diagnosis("ok", subject, what + named)
+
+
+def _packages(project: Project) -> Diagnosis:
+    evaluators = chain.from_iterable(each.evaluators for each in project.benchmarks.values())
+    try:
+        require_libraries(evaluators)
+    except MissingPackage as missing:
+        return Diagnosis("fail", "packages", str(missing))
+    return Diagnosis("ok", "packages", "what the evaluators need is installed")
 
 
 def _query(subject: str, query: Query) -> Diagnosis:

@@ -16,8 +16,10 @@ from calls.prices import Prices
 from evaluators.engines.judge.errors import BadJudgeSettings
 from evaluators.engines.judge.prices import require_price
 from evaluators.engines.judge.reachable import missing_key
+from evaluators.evaluator import require_libraries as require_all
 from orchestration.config.judge.factory import LlmJudgeFactory, PanelFactory
 from orchestration.errors import OrchestrationError
+from records.packages import require_extra
 from systems.clients import make_client
 from warehouse.errors import InputError
 from warehouse.formats.catalog import format_named
@@ -160,6 +162,8 @@ def require_judge(project: Project, benchmarks: Sequence[str], options: RunOptio
 
 def _require_key_and_price(settings: JudgeSettings, *, ask_library: bool) -> None:
     """Check key and price of a judge; LiteLLM, which knows other variables, takes a second."""
+    if ask_library:
+        require_extra("judge", settings.title)
     if settings.api_key_env is not None and not os.environ.get(settings.api_key_env):
         raise BadJudgeSettings(
             f"the judge's key: the environment variable {settings.api_key_env!r} is not set"
@@ -170,6 +174,22 @@ def _require_key_and_price(settings: JudgeSettings, *, ask_library: bool) -> Non
             raise BadJudgeSettings(f"{settings.title}'s key: {key}")
     if settings.budget_usd is not None and _has_no_price(settings):
         require_price(settings, Prices(settings.model, None, None, own=False))
+
+
+def require_libraries(project: Project, benchmarks: Sequence[str], options: RunOptions) -> None:
+    """Check that the libraries of the evaluators are installed.
+
+    Raises:
+        MissingPackage: Some are not.
+    """
+    if options.answers_only:
+        return
+    require_all(
+        each
+        for name in benchmarks
+        for each in project.benchmarks[name].evaluators
+        if not options.evaluators or each.name in options.evaluators
+    )
 
 
 def require_askable(project: Project, benchmarks: Sequence[str]) -> None:

@@ -54,6 +54,7 @@ def _run(
         require_folders,
         require_inputs,
         require_judge,
+        require_libraries,
     )
 
     project = settings.project
@@ -62,6 +63,7 @@ def _run(
     require_folders(project)
     require_inputs(project, wanted)
     require_askable(project, wanted)
+    require_libraries(project, wanted, options)
 
     from assets.checks import expectations
     from assets.fingerprints.input_files import benchmark_files

@@ -3,37 +3,78 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from orchestration.errors import OrchestrationError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from orchestration.starter.tools import Starter
+
 SOURCE = Path(__file__).with_name("files")
 
-HIDDEN = {"gitignore": ".gitignore"}
-"""The names of files that have others here, where git would act on them."""
+IGNORED: Final = SOURCE / "gitignore"
+"""The `.gitignore`, by a name on which git does not act here."""
+
+OWN: Final = "canonical"
+"""The format of the starter project without `--format`."""
+
+CONFIGURATION: Final = """\
+# The configuration of the project. `scoreline doctor` checks it; unknown keys are errors.
+# Paths are relative to this file. To use your own files, replace these, or change the paths.
+
+benchmarks:
+  harbour:
+    format: {name}
+"""
 
 
 class FilesExist(OrchestrationError):  # noqa: N818
     """Files of the starter project already exist."""
 
 
-def write_starter(folder: Path) -> list[Path]:
+def starters() -> Mapping[str, Callable[[], Starter]]:
+    """Return what makes the starter of each format, but for that of Scoreline's own."""
+    from orchestration.starter import sources, tools
+
+    return {
+        "beir": sources.beir,
+        "deepeval": tools.deepeval,
+        "document-grounded-qa": sources.document_grounded_qa,
+        "eval-studio": sources.eval_studio,
+        "huggingface": sources.huggingface,
+        "inspect": tools.inspect,
+        "langfuse": tools.langfuse,
+        "lm-eval": tools.lm_eval,
+        "openinference": tools.openinference,
+        "promptfoo": tools.promptfoo,
+        "ragas": tools.ragas,
+        "rgb": sources.rgb,
+        "trace": sources.trace,
+        "trec": sources.trec,
+    }
+
+
+def write_starter(folder: Path, input_format: str = OWN) -> list[Path]:
     """Write the starter project into a folder, which is created if necessary.
+
+    Args:
+        folder: The folder.
+        input_format: The format of its files: `canonical`, or one of `starters`.
 
     Returns:
         The files that were written: a `.gitignore` only where there is none.
 
     Raises:
+        UnknownFormat: There is no such format; the message suggests a similar name.
         FilesExist: Some of the other files exist; then none is written.
         OSError: The folder is not writable.
     """
-    sources = [path for path in sorted(SOURCE.rglob("*")) if path.is_file()]
-    files = {
-        folder / HIDDEN.get(path.name, path.relative_to(SOURCE)): path.read_bytes()
-        for path in sources
-    }
-    for name in HIDDEN.values():
-        if (folder / name).exists() or (folder / name).is_symlink():
-            del files[folder / name]
+    files = {folder / path: content for path, content in _contents(input_format).items()}
+    ignoring = folder / ".gitignore"
+    if not (ignoring.exists() or ignoring.is_symlink()):
+        files[ignoring] = IGNORED.read_bytes()
     existing = [str(path) for path in files if path.exists()]
     if existing:
         raise FilesExist(
@@ -43,3 +84,23 @@ def write_starter(folder: Path) -> list[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     return list(files)
+
+
+def _contents(input_format: str) -> dict[Path, bytes]:
+    """Return the contents of the files by path."""
+    if input_format == OWN:
+        sources = [each for each in sorted(SOURCE.rglob("*")) if each.is_file()]
+        return {each.relative_to(SOURCE): each.read_bytes() for each in sources if each != IGNORED}
+    made = starters()
+    if input_format not in made:
+        from warehouse.errors import UnknownFormat, suggest_name
+
+        hint = suggest_name(input_format, [OWN, *made])
+        raise UnknownFormat(f"there is no starter for the format {input_format!r}{hint}")
+    starter = made[input_format]()
+    keys = "".join(f"    {line}\n" for line in starter.keys.splitlines())
+    configuration = CONFIGURATION.format(name=input_format) + keys
+    files = {**starter.files, "scoreline.yaml": configuration}
+    return {
+        Path(path): text.encode() if isinstance(text, str) else text for path, text in files.items()
+    }

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from records.error_messages import RecordError
+from records.packages import install_command
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.inspect_scores import (
@@ -94,7 +95,7 @@ def _rows(path: Path, *, every_epoch: bool = False) -> Iterator[Row | Reject]:
     try:
         from inspect_ai import log as inspect_log
     except ImportError:
-        said = "Inspect's logs are read by inspect_ai: `pip install scoreline[inspect]`"
+        said = f"Inspect's logs are read by inspect_ai: {install_command('inspect')}"
         raise InputError([Problem(path, None, said)]) from None
     _require_log(path)
     # Questions do without the messages of an answer.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import socket
@@ -12,9 +13,6 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
-
-import portalocker
-from portalocker import LockFlags
 
 from warehouse.errors import WarehouseError, WarehouseLocked
 from warehouse.storage.waiting import Waiting
@@ -79,7 +77,7 @@ class FileLock:
             WarehouseLocked: A writer held it for longer than `patience_s`.
         """
         with self._open() as file:
-            self._acquire(file, LockFlags.SHARED)
+            self._acquire(file, fcntl.LOCK_SH)
             yield
 
     @contextmanager
@@ -90,7 +88,7 @@ class FileLock:
             WarehouseLocked: Others held it for longer than `patience_s`.
         """
         with self._open() as file:
-            self._acquire(file, LockFlags.EXCLUSIVE)
+            self._acquire(file, fcntl.LOCK_EX)
             # Only error messages need the name: a full disk does not fail the lock.
             with suppress(OSError):
                 self._holder_file.write_text(json.dumps(asdict(Holder.this_process())))
@@ -112,7 +110,7 @@ class FileLock:
                 f"cannot lock {str(self.guarded)!r}: {path} cannot be written: {error.strerror}"
             ) from error
 
-    def _acquire(self, file: TextIO, kind: LockFlags) -> None:
+    def _acquire(self, file: TextIO, kind: int) -> None:
         deadline = time.monotonic() + self.patience_s
         pause = SHORTEST_PAUSE_S
         waiting = Waiting()
@@ -127,9 +125,9 @@ class FileLock:
             pause = min(2 * pause, LONGEST_PAUSE_S)
 
     def _describe_holder(self, file: TextIO) -> str:
-        if _try_lock(file, LockFlags.SHARED):
+        if _try_lock(file, fcntl.LOCK_SH):
             # Another writer must not wait for this one.
-            portalocker.unlock(file)
+            fcntl.flock(file, fcntl.LOCK_UN)
             readers = " and ".join(f"process {pid}" for pid in _holders(file))
             return f"{str(self.guarded)!r} is being read by {readers or 'another process'}"
         try:
@@ -140,10 +138,10 @@ class FileLock:
         return f"{str(self.guarded)!r} is being written by {holder}"
 
 
-def _try_lock(file: TextIO, kind: LockFlags) -> bool:
+def _try_lock(file: TextIO, kind: int) -> bool:
     try:
-        portalocker.lock(file, kind | LockFlags.NON_BLOCKING)
-    except portalocker.AlreadyLocked:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
         return False
     return True
 

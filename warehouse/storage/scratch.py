@@ -9,6 +9,7 @@ Each run removes those without an owner, and so does everyone who creates anothe
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -18,9 +19,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING
 from uuid import uuid4
-
-import portalocker
-from portalocker import LockFlags
 
 from calls.file_system import network_file_system
 
@@ -195,8 +193,8 @@ def _lock_of_dead_owner(lock: Path) -> IO[bytes] | None:
 
 def _try_lock(file: IO[bytes]) -> bool:
     try:
-        portalocker.lock(file, LockFlags.EXCLUSIVE | LockFlags.NON_BLOCKING)
-    except portalocker.LockException:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
         return False
     return True
 

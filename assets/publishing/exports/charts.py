@@ -9,6 +9,7 @@ from assets.charts.images import IMAGES, ImageError
 from assets.publishing.report.benchmark_page import build_panels
 from assets.publishing.report.panel import BenchmarkData
 from assets.publishing.report.part import ReportPart
+from records.packages import require_extra
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +29,11 @@ def write_charts(
 
     Returns:
         The paths of the files, and a note on each chart that could not be drawn.
+
+    Raises:
+        MissingPackage: The package that draws charts is not installed.
     """
+    require_extra("charts", "a chart as a picture")
     part = ReportPart(snapshot, [benchmark])
     images = {
         name: IMAGES.draw(spec)

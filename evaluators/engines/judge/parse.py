@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from evaluators.flows.reply import PlainReply
+from records.packages import require_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -156,12 +157,13 @@ def _end_of_object(text: str, start: int) -> int | None:
 
 def _to_strict_json(text: str) -> tuple[str, str | None]:
     """Convert an object to strict JSON with sorted keys; return it and the problem, if any."""
-    import pyjson5
-
     try:
         try:
             value = _JSON.decode(text)
         except json.JSONDecodeError as error:
+            require_extra("judge", "a judge's reply that is not strict JSON")
+            import pyjson5
+
             try:
                 numbered = pyjson5.loads(_add_key_numbers(text))
             except pyjson5.Json5DecoderException:

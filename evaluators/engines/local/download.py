@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from evaluators.engines.local.weights import locate
 from evaluators.errors import Unavailable
+from records.packages import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +89,7 @@ def require_allowed(weights: Weights, options: Options) -> str:
             "network may be used, or name a folder"
         )
     if find_spec("huggingface_hub") is None or weights.repository is None:
-        raise Unavailable(f"{name} cannot be downloaded: pip install 'scoreline[models]'")
+        raise Unavailable(f"{name} cannot be downloaded: {install_command('models')}")
     return name
 
 

@@ -12,14 +12,13 @@ from evaluators.engines.local.download import locate_or_download, require_allowe
 from evaluators.engines.local.weights import locate, read_config
 from evaluators.engines.roles import Readiness
 from evaluators.errors import Unavailable
+from records.packages import install_command
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
     from pathlib import Path
 
     from evaluators.engines.roles import LoadedModel, ModelKind, Options
-
-INSTALL = "pip install 'scoreline[models]'"
 
 
 class LocalModel(CachedModel):
@@ -131,7 +130,7 @@ class LocalModel(CachedModel):
     def _require_packages(self) -> None:
         missing = [name for name in self._kind.packages if find_spec(name) is None]
         if missing:
-            raise Unavailable(f"{', '.join(missing)} missing: {INSTALL}")
+            raise Unavailable(f"{', '.join(missing)} missing: {install_command('models')}")
 
     def _checked_folder(self) -> Path:
         self._require_packages()

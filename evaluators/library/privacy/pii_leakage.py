@@ -9,6 +9,7 @@ import polars as pl
 
 from evaluators.detectors import cards, contacts, emails, social_security
 from evaluators.detectors.leakage import LeakageEvaluator
+from records.packages import is_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +77,7 @@ class PiiLeakage(LeakageEvaluator):
         """
         if not self.detectors:
             raise ValueError("detectors: at least one is needed")
-        if self.region is not None:
+        if self.region is not None and is_installed("phonenumbers"):
             from phonenumbers import SUPPORTED_REGIONS
 
             if self.region not in SUPPORTED_REGIONS:

@@ -89,6 +89,11 @@ class Rouge(RowEvaluator):
 
     words: Words = "auto"
 
+    @property
+    def needed_libraries(self) -> tuple[str, ...]:
+        """The stemmer is needed for stems only."""
+        return (SEGMENTER,) if self.words in {"unicode", "plain"} else self.libraries
+
     def grade(self, sample: Sample) -> Graded:
         """Compare the answer with each expected answer; keep the best value of each metric."""
         given = prepared(sample.answer or "", self.words)

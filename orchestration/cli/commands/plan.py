@@ -93,12 +93,13 @@ def command(
         write_sample_sizes(project, choices, metrics, detect, output_format)
         return
 
-    from orchestration.runs.preflight import require_inputs
+    from orchestration.runs.preflight import require_inputs, require_libraries
 
     choices = run_options(project, benchmarks, systems, evaluators, no_judge=no_judge)
     wanted = choices.benchmarks or tuple(project.benchmarks)
     settings.require_systems_exist(wanted)
     require_inputs(project, wanted)
+    require_libraries(project, wanted, choices)
 
     from assets.judging.dry_run import ingested_copy, plan_answers, plan_run
     from orchestration.cli.output import say, write

@@ -314,5 +314,5 @@ def test_without_inspect_the_extra_is_named(
     path = tmp_path / "log.eval"
     path.write_bytes(b"")
     assert problems(path) == [
-        "Inspect's logs are read by inspect_ai: `pip install scoreline[inspect]`"
+        "Inspect's logs are read by inspect_ai: `pip install 'scoreline[inspect]'`"
     ]

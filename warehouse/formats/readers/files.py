@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
-import zstandard
-
+from records.packages import MissingPackage, require_extra
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import SHOWN, Reject
 from warehouse.formats.readers.limits import (
@@ -105,6 +104,7 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
             more than is allowed.
     """
     ending = path.suffix.lower()
+    damage = _damage(path) if ending in COMPRESSED else ()
     try:
         with path.open("rb", CHUNK_BYTES) as raw:
             if ending not in COMPRESSED:
@@ -116,7 +116,7 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
                 reader = io.BufferedReader(_Expanded(path, raw, contents), CHUNK_BYTES)
                 _require_text(path, reader)
                 yield reader
-    except (gzip.BadGzipFile, EOFError, zlib.error, zstandard.ZstdError) as error:
+    except damage as error:
         raise InputError(
             [Problem(path, None, f"expected a whole {COMPRESSED[ending]} file: {error}")]
         ) from error
@@ -170,7 +170,26 @@ def _convert(path: Path, encoding: str) -> str:
 def _decompressed(raw: BinaryIO, ending: str) -> BinaryIO:
     if ending == ".gz":
         return cast("BinaryIO", gzip.open(raw))
+    import zstandard
+
     return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+
+
+def _damage(path: Path) -> tuple[type[Exception], ...]:
+    """Return what is raised where a compressed file is damaged.
+
+    Raises:
+        InputError: The package that decompresses it is not installed.
+    """
+    if path.suffix.lower() == ".gz":
+        return (gzip.BadGzipFile, EOFError, zlib.error)
+    try:
+        require_extra("zstd", "a file that ends with .zst")
+    except MissingPackage as missing:
+        raise InputError([Problem(path, None, str(missing))]) from None
+    import zstandard
+
+    return (EOFError, zstandard.ZstdError)
 
 
 def pieces(path: Path, length: int = CHUNK_BYTES) -> Iterator[bytes]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import xxhash
 
 from calls.file_system import special_file
+from records.packages import install_command
 from warehouse.errors import WarehouseError, suggest_name
 from warehouse.formats.format import SHOWN, Reject
 from warehouse.formats.readers.limits import too_many_fields
@@ -198,7 +199,7 @@ def _postgres(query: Query, address: str) -> Batches:
         import psycopg
     except ImportError as error:
         raise query.wrong(
-            "PostgreSQL needs the package 'psycopg': `pip install scoreline[lake]`"
+            f"PostgreSQL needs the package 'psycopg': {install_command('lake')}"
         ) from error
     from warehouse.storage.location import with_timeouts
 

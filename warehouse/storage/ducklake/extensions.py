@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import duckdb
 
+from records.packages import install_command
 from warehouse.errors import WarehouseError
 from warehouse.schema.quoting import literal
 
@@ -34,7 +35,7 @@ def load_extensions(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
         except duckdb.Error as error:
             raise WarehouseError(
                 f"DuckDB's extension {name!r} cannot be loaded ({str(error).splitlines()[0]}): "
-                "`pip install scoreline[lake]` installs the one that fits"
+                f"{install_command('lake')} installs the one that fits"
             ) from error
 
 
@@ -53,6 +54,6 @@ def _file(name: str) -> str:
         )
         raise WarehouseError(
             f"the warehouse is a lake, and the package {package.replace('_', '-')!r} {problem}: "
-            + ADVICE.get(name, "`pip install scoreline[lake]`")
+            + ADVICE.get(name, install_command("lake"))
         )
     return str(found[0])

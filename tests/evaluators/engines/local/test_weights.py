@@ -106,7 +106,7 @@ def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     choices = ModelSettings(names={"toxicity": str(model(tmp_path / "m"))}, home=tmp_path)
     obstacle = build_models(choices)[0]["toxicity"].unavailable_reason()
     assert obstacle is not None
-    assert "transformers, torch missing: pip install 'scoreline[models]'" in obstacle
+    assert "transformers, torch missing: `pip install 'scoreline[models]'`" in obstacle
 
 
 def test_broken_weights_are_a_reason_and_not_tried_again(tmp_path: Path) -> None:

@@ -19,6 +19,6 @@ if TYPE_CHECKING:
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, data_path: str) -> None:
     monkeypatch.setattr(extensions, "find_spec", lambda _: None)
     place = Lake("dbname=x host=127.0.0.1 port=9", data_path, tmp_path)
-    words = r"'duckdb-extension-ducklake' is not installed: `pip install scoreline\[lake\]`"
+    words = r"'duckdb-extension-ducklake' is not installed: `pip install 'scoreline\[lake\]'`"
     with pytest.raises(WarehouseError, match=words):
         Warehouse(place).fingerprints("b")

@@ -1,0 +1,49 @@
+"""Write the script that draws charts in reports again: `python -m docs.generators.vega`.
+
+It is in the repository because vl-convert, which bundles it, is too large for everyone to install.
+"""
+
+from __future__ import annotations
+
+import vl_convert
+
+from assets.charts.vega import FILE
+
+SNIPPET = "window.vegaEmbed = vegaEmbed;"
+"""The only name that the script exports to a page."""
+
+LICENCE = """\
+/*! Vega, Vega-Lite and Vega-Embed, bundled by vl-convert.
+Copyright (c) 2015-2023, University of Washington Interactive Data Lab and contributors.
+All rights reserved.
+
+Redistribution and use in source and binary forms, with or without modification, are permitted
+provided that the following conditions are met:
+1. Redistributions of source code must retain the above copyright notice, this list of conditions
+   and the following disclaimer.
+2. Redistributions in binary form must reproduce the above copyright notice, this list of
+   conditions and the following disclaimer in the documentation and/or other materials provided
+   with the distribution.
+3. Neither the name of the copyright holder nor the names of its contributors may be used to
+   endorse or promote products derived from this software without specific prior written permission.
+
+THIS SOFTWARE IS PROVIDED BY THE COPYRIGHT HOLDERS AND CONTRIBUTORS "AS IS" AND ANY EXPRESS OR
+IMPLIED WARRANTIES, INCLUDING, BUT NOT LIMITED TO, THE IMPLIED WARRANTIES OF MERCHANTABILITY AND
+FITNESS FOR A PARTICULAR PURPOSE ARE DISCLAIMED. IN NO EVENT SHALL THE COPYRIGHT HOLDER OR
+CONTRIBUTORS BE LIABLE FOR ANY DIRECT, INDIRECT, INCIDENTAL, SPECIAL, EXEMPLARY, OR CONSEQUENTIAL
+DAMAGES (INCLUDING, BUT NOT LIMITED TO, PROCUREMENT OF SUBSTITUTE GOODS OR SERVICES; LOSS OF USE,
+DATA, OR PROFITS; OR BUSINESS INTERRUPTION) HOWEVER CAUSED AND ON ANY THEORY OF LIABILITY, WHETHER
+IN CONTRACT, STRICT LIABILITY, OR TORT (INCLUDING NEGLIGENCE OR OTHERWISE) ARISING IN ANY WAY OUT OF
+THE USE OF THIS SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
+*/
+"""
+
+
+def bundle() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script, with their licence."""
+    script: str = vl_convert.javascript_bundle(SNIPPET)
+    return LICENCE + script
+
+
+if __name__ == "__main__":
+    FILE.write_text(bundle(), encoding="utf-8")

@@ -231,8 +231,7 @@ def inspect() -> Starter:
         files[f"logs/{system}.json"] = as_json(log)
     return Starter(
         files,
-        'predictions: "logs/*"                      # *.eval or *.json; needs `scoreline[inspect]`\n'
-        + TEXTS,
+        'predictions: "logs/*"        # *.eval or *.json; needs `scoreline[inspect]`\n' + TEXTS,
     )
 
 

@@ -231,7 +231,7 @@ def inspect() -> Starter:
         files[f"logs/{system}.json"] = as_json(log)
     return Starter(
         files,
-        'predictions: "logs/*"                      # *.eval or *.json; needs `scoreline[inspect]`\n'
+        'predictions: "logs/*"                      # *.eval or *.json; `scoreline[inspect]`\n'
         + TEXTS,
     )
 

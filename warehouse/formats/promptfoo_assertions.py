@@ -66,14 +66,15 @@ def _read(
         if not isinstance(each, dict):
             continue
         decides_too = decides and each.get("weight") != 0
-        if each.get("type") == _SET:
+        kind = str(each.get("type"))
+        if kind == _SET:
             _read(each.get("assert"), variables, found, decides=decides_too and _decides(each))
             continue
         value = _rendered(each.get("value"), variables)
-        if each.get("type") in COMPARING and isinstance(value, str):
+        if kind in COMPARING and isinstance(value, str):
             found.expected.append(value)
             continue
-        constraints = _constraints(str(each.get("type")), value) if decides_too else None
+        constraints = _constraints(kind, value) if decides_too else None
         found.constraints += [one for one in constraints or () if one not in found.constraints]
         if constraints is None or (value and {"is_json": True} in constraints):  # has a schema
             found.others.append({name: each[name] for name in KEPT if name in each})

@@ -271,7 +271,7 @@ def test_labels_calibrate_evaluators(own_project: Path) -> None:
     assert ended.code == 0, ended.err
     assert "12 labels imported" in ended.err
     assert "prediction_powered: corrected_mean is the judge's mean, plus its mean " in ended.err
-    assert " method " in ended.out
+    assert "prediction_powered" in ended.out
     asked = "SELECT system, n_labels, n_compared, corrected_mean, kappa FROM calibration"
     rows = json.loads(run(own_project, "sql", asked, "--format", "json").out)
     assert {row["system"]: row["n_labels"] for row in rows} == {"keyword": 6, "reader": 6}

@@ -292,13 +292,10 @@ class PredictionLoad(Load):
             )
         lines, self.result = write_predictions(
             files.prediction_sources,
-            self.format.predictions,
+            self.format,
             self.folder / "predictions.jsonl",
             files.max_reject_ratio,
             dict(known.iter_rows()),
-            unknown=self.format.unknown_questions,
-            several_answers=self.format.several_answers,
-            counts_answers=not self.format.is_canonical,
         )
         self.lines = [lines]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from records.error_messages import RecordError
 from records.record import Record
 from warehouse.errors import InputError, Problem, closest_match, did_you_mean
-from warehouse.formats.format import SEVERAL_ANSWERS, Read, Reject, Source
+from warehouse.formats.format import Read, Reject, Source
 from warehouse.formats.readers.limits import (
     MAX_REJECTED,
     MAX_REPORTED,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from records.document import Document
     from records.prediction import Prediction
     from records.question import Question
-    from warehouse.formats.format import Reader
+    from warehouse.formats.format import Format, Reader
 
 
 R = TypeVar("R", bound=Record)
@@ -122,23 +122,17 @@ def write_documents(
 
 def write_predictions(
     sources: Sequence[Source],
-    reader: Reader[Prediction],
+    chosen: Format,
     target: Path,
     ratio: float,
     questions: Mapping[str, str | None],
-    *,
-    unknown: Literal["reject", "note", "match by text"] = "reject",
-    several_answers: str = SEVERAL_ANSWERS,
-    counts_answers: bool = False,
 ) -> tuple[JsonLines, ReadResult]:
     """Read predictions and write the valid ones; see `write_questions`.
 
-    `questions` holds the texts of the benchmark's questions by id; `unknown` says what to do with
-    predictions for other questions, and `several_answers` what a user can do about a second answer,
-    as in `Format`. `counts_answers`: whether a file says how many answers there are to a question.
+    `questions` holds the texts of the benchmark's questions by id.
     """
     texts = QuestionTexts(questions)
-    by_text = unknown == "match by text"
+    by_text = chosen.unknown_questions == "match by text"
     result = ReadResult()
     first: dict[tuple[str, str, int], str] = {}
     counts = AnswerCounts()
@@ -161,7 +155,7 @@ def write_predictions(
                 return _Validated(reason=texts.describe(read.question_text))
             name = found or name
         if name not in questions:
-            if unknown == "note":
+            if chosen.unknown_questions == "note":
                 result.unknown_questions.setdefault(system, []).append(name)
                 return _Validated()
             return _Validated(reason=unknown_reason(name))
@@ -170,10 +164,11 @@ def write_predictions(
         if key in first:
             number = f" with repeat {read.record.repeat}" if read.record.repeat else ""
             reason = f"a second prediction of {system!r} for question {name!r}{number}, the first "
-            advice = same_text(read) or f"; {several_answers}"
+            advice = same_text(read) or f"; {chosen.several_answers}"
             return _Validated(reason=reason + first[key] + advice)
         first[key] = location
-        if counts_answers:
+        if not chosen.is_canonical:
+            # The files of other tools say how many answers there are to each question.
             counts.add(source.path, *key)
         if read.question_text is not None and questions[name] not in {None, read.question_text}:
             result.changed_texts.setdefault(system, []).append(name)
@@ -181,7 +176,7 @@ def write_predictions(
         return _Validated(rows=(row,))
 
     fields = {**PREDICTION_FIELDS, "extra": "VARCHAR"}
-    longest = _write(sources, reader, validate, target, ratio, result)
+    longest = _write(sources, chosen.predictions, validate, target, ratio, result)
     result.answer_counts = counts.by_answer()
     lines = JsonLines(path=target, fields=fields, origin=PARSE_EXTRA, max_line_bytes=longest)
     return lines, result

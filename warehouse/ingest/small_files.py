@@ -53,10 +53,8 @@ def _require_valid(warehouse: Warehouse, files: BenchmarkFiles, folder: Path) ->
             known |= {row["question_id"]: row.get("question") for row in rows}
     write_predictions(
         files.prediction_sources,
-        chosen.predictions,
+        chosen,
         folder / "predictions.jsonl",
         files.max_reject_ratio,
         known,
-        unknown=chosen.unknown_questions,
-        several_answers=chosen.several_answers,
     )

@@ -86,7 +86,7 @@ def validated_rows(kind: Kind, path: Path, target: Path) -> Rows | None:
             lines, _ = write_questions(sources, FORMAT.questions, target, 0.0)
         else:
             known = {f"q{n}": "?" for n in range(10)}
-            lines, _ = write_predictions(sources, FORMAT.predictions, target, 0.0, known)
+            lines, _ = write_predictions(sources, FORMAT, target, 0.0, known)
     except InputError:
         return None
     return rows_of(kind, lines)

@@ -292,5 +292,6 @@ FORMAT: Final = Format(
     predictions=read_predictions,
     documents=read_documents,
     has_columns=True,
+    version=2,
     folders=Folders(questions=files_of, documents=files_of, predictions=files_of),
 )

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-import io
 import re
-import tokenize
 from dataclasses import replace
 from functools import partial
-from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from records.error_messages import RecordError, found
-from warehouse.formats.columns import Scaled, field_of
+from warehouse.formats.columns import Conversion, field_of
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
+from warehouse.formats.readers.cells.lists import parse
 from warehouse.formats.readers.field_mapping import (
     PREDICTION,
     QUESTION,
@@ -24,7 +21,6 @@ from warehouse.formats.readers.field_mapping import (
 )
 from warehouse.formats.readers.field_names import FieldNames
 from warehouse.formats.readers.rows import rows
-from warehouse.formats.readers.strict_json import NotJsonError, decode
 from warehouse.formats.readers.tabular import Shape
 
 if TYPE_CHECKING:
@@ -64,9 +60,7 @@ LISTS: Final = frozenset(
 KNOWN: Final = frozenset({*NAMES, *NAMES.values(), *EARLIER, *PREDICTION, *QUESTION})
 """The names of columns by which the delimiter of a CSV file is recognized."""
 
-MAX_TOKENS: Final = 100_000
-"""The number of tokens that a Python literal may have; parsing takes a kilobyte for each."""
-
+LIST: Final = "a list as JSON or Python writes it"
 SHAPE: Final = Shape(numbers=frozenset({"latency_s", "cost_usd"}))
 SCORE: Final = re.compile(r"score_?(\d+)_description")
 
@@ -90,11 +84,13 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
 
 def _names(source: Source) -> FieldNames:
     columns = {name: _renamed(target) for name, target in source.columns.items()}
-    return FieldNames(source.path, KNOWN, columns)
+    names = FieldNames(source.path, KNOWN, columns)
+    names.notes, names.texts = source.notes, "retrieved_contexts"
+    return names
 
 
 def _renamed(target: Target) -> Target:
-    if isinstance(target, Scaled):
+    if isinstance(target, Conversion):
         return replace(target, to=NAMES.get(target.to, target.to))
     return NAMES.get(target, target)
 
@@ -113,7 +109,7 @@ def _fields(names: FieldNames, row: Row) -> dict[str, Any]:
     given = _today({name: value for name, value in row.fields.items() if value is not None})
     for name in LISTS & given.keys():
         if isinstance(given[name], str):
-            given[name] = _list(given[name], name)
+            given[name] = parse(given[name], name, LIST)
     asked = given.get("user_input")
     if isinstance(asked, list):
         raise RecordError(
@@ -135,35 +131,8 @@ def _today(given: dict[str, Any]) -> dict[str, Any]:
             renamed["reference"] = renamed.pop(name)
     texts = renamed.get("reference")
     if isinstance(texts, str) and "ground_truths" in given and "reference" not in given:
-        renamed["reference"] = _list(texts, "ground_truths")
+        renamed["reference"] = parse(texts, "ground_truths", LIST)
     return renamed
-
-
-def _list(cell: str, name: str) -> Any:
-    """Parse a list or object in a cell, written as JSON or Python literal."""
-    try:
-        return decode(cell)
-    except NotJsonError:
-        pass
-    wrong = RecordError(
-        [f"{name}: expected a list as JSON or Python write it, found {found(cell)}"]
-    )
-    try:
-        tokens = list(islice(tokenize.generate_tokens(io.StringIO(cell).readline), MAX_TOKENS))
-        if len(tokens) == MAX_TOKENS:
-            raise RecordError([f"{name}: expected at most {MAX_TOKENS // 2:,} texts in the list"])
-        value = ast.literal_eval(cell)
-    except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
-        raise wrong from None
-    # NumPy prints lists without commas, which Python would read as one long text.
-    kinds = [token.type for token in tokens if token.type not in {tokenize.NL, tokenize.NEWLINE}]
-    if (tokenize.STRING, tokenize.STRING) in pairwise(kinds):
-        raise RecordError(
-            [f"{name}: expected commas between the texts of the list; NumPy writes none"]
-        )
-    if not isinstance(value, list | dict):
-        raise wrong
-    return value
 
 
 def _question(names: FieldNames, tags: Sequence[str], row: Row, position: int) -> dict[str, Any]:
@@ -195,6 +164,8 @@ def _prediction(names: FieldNames, row: Row, position: int) -> dict[str, Any]:
         record.pop(name, None)
     if "response" in record:
         record["answer"] = record.pop("response")
+    if "retrieved" in record:
+        return record
     texts = record.pop("retrieved_contexts", None)
     ids = record.pop("retrieved_context_ids", None)
     if ids is None:

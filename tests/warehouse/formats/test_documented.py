@@ -36,6 +36,7 @@ COUNTS = {
     "inspect": (1, 1, 0),
     "langfuse": (1, 2, 0),
     "lm-eval": (2, 2, 0),
+    "mlflow": (1, 1, 0),
     "openinference": (1, 1, 0),
     "promptfoo": (1, 2, 0),
     "ragas": (1, 2, 0),
@@ -50,6 +51,7 @@ NESTED = [
     "eval-studio",
     "langfuse",
     "lm-eval",
+    "mlflow",
     "openinference",
     "promptfoo",
     "ragas",
@@ -116,7 +118,7 @@ def test_the_examples_are_read(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["deepeval", "eval-studio", "lm-eval", "promptfoo", "ragas", "rgb", "trace"]
+    "name", ["deepeval", "eval-studio", "lm-eval", "mlflow", "promptfoo", "ragas", "rgb", "trace"]
 )
 @settings(max_examples=150 if REQUIRED else 40)
 @given(data=st.data())
@@ -144,7 +146,7 @@ ODD = st.recursive(
 EXPECTED = re.compile(r"expected|missing|outside|occurs twice|too large")
 
 
-EXPORTS = ["deepeval", "inspect", "langfuse", "openinference", "promptfoo"]
+EXPORTS = ["deepeval", "inspect", "langfuse", "mlflow", "openinference", "promptfoo"]
 """The formats whose files are easily taken for each other: rows of JSON with inputs and outputs."""
 
 
@@ -167,7 +169,8 @@ def test_a_file_of_another_tool_is_refused(tmp_path: Path, name: str, other: str
             assert "expected ." in fault
         else:
             assert re.match(
-                r"expected .*(Deep|Inspect|Langfuse|spans|promptfoo).+found|expected test cases",
+                r"expected .*(Deep|Inspect|Langfuse|MLflow|spans|promptfoo).+found"
+                r"|expected test cases",
                 fault,
             )
 

@@ -9,8 +9,10 @@ from numbers import Real
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from warehouse.errors import suggest_name
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,15 @@ class Columns:
             if name not in own and field_of(target) not in fields
         }
         return {**general, **own}
+
+    def missing_system(self, named: Iterable[str | None]) -> str | None:
+        """Return the reason why a system of `systems` has no file, if paths name only these."""
+        known = [name for name in named if name is not None]
+        for system in self.systems:
+            if system not in known:
+                hint = suggest_name(system, known) if known else ", since no path names systems"
+                return f"`columns` names the system {system!r}, of which there is no file{hint}"
+        return None
 
     @property
     def has_predictions(self) -> bool:

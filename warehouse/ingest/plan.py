@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import polars as pl
 
-from warehouse.errors import InputError, Problem, WarehouseError, suggest_name
+from warehouse.errors import InputError, Problem, WarehouseError
 from warehouse.formats.catalog import format_named
 from warehouse.formats.columns import Columns
 from warehouse.formats.expansion import expand_format
@@ -87,7 +87,9 @@ class BenchmarkFiles:
         Raises:
             InputError: `columns` names a system that no path names.
         """
-        self._require_systems()
+        reason = self.columns.missing_system(system for _, system in self.predictions)
+        if reason is not None:
+            raise InputError([Problem(str(self.predictions[0][0]), None, reason)])
         return tuple(
             replace(
                 Source.of(file, system),
@@ -96,14 +98,6 @@ class BenchmarkFiles:
             )
             for file, system in self.predictions
         )
-
-    def _require_systems(self) -> None:
-        named = {system for _, system in self.predictions if system is not None}
-        for system in self.columns.systems:
-            if system not in named:
-                hint = suggest_name(system, named) if named else ", since no path names systems"
-                message = f"`columns` names the system {system!r}, of which there is no file{hint}"
-                raise InputError([Problem(str(self.predictions[0][0]), None, message)])
 
     @property
     def question_paths(self) -> list[Path]:

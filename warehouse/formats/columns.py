@@ -9,10 +9,12 @@ from numbers import Real
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from warehouse.errors import suggest_name
+from warehouse.errors import InputError, Problem, suggest_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
+
+    from warehouse.formats.query import InputFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +81,18 @@ class Columns:
         }
         return {**general, **own}
 
-    def missing_system(self, named: Iterable[str | None]) -> str | None:
-        """Return the reason why a system of `systems` has no file, if paths name only these."""
-        known = [name for name in named if name is not None]
+    def require_systems(self, predictions: Sequence[tuple[InputFile, str | None]]) -> None:
+        """Check that each system of `systems` has a file.
+
+        Raises:
+            InputError: No path names one of them; suggests a similar name.
+        """
+        known = [name for _, name in predictions if name is not None]
         for system in self.systems:
             if system not in known:
                 hint = suggest_name(system, known) if known else ", since no path names systems"
-                return f"`columns` names the system {system!r}, of which there is no file{hint}"
-        return None
+                reason = f"`columns` names the system {system!r}, of which there is no file{hint}"
+                raise InputError([Problem(str(predictions[0][0]), None, reason)])
 
     @property
     def has_predictions(self) -> bool:

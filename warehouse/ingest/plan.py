@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import polars as pl
 
-from warehouse.errors import InputError, Problem, WarehouseError
+from warehouse.errors import WarehouseError
 from warehouse.formats.catalog import format_named
 from warehouse.formats.columns import Columns
 from warehouse.formats.expansion import expand_format
@@ -82,14 +82,8 @@ class BenchmarkFiles:
 
     @property
     def prediction_sources(self) -> tuple[Source, ...]:
-        """The files of predictions.
-
-        Raises:
-            InputError: `columns` names a system that no path names.
-        """
-        reason = self.columns.missing_system(system for _, system in self.predictions)
-        if reason is not None:
-            raise InputError([Problem(str(self.predictions[0][0]), None, reason)])
+        """The files of predictions; InputError if `columns` names a system that no path names."""
+        self.columns.require_systems(self.predictions)
         return tuple(
             replace(
                 Source.of(file, system),

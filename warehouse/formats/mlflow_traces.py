@@ -183,11 +183,11 @@ def _add_texts(
     answer.is_preview = full is None
     previews = (info.get("request_preview"), answer.own.get("mlflow.traceInputs"))
     answer.inputs = loose(full if full is not None else next(filter(None, previews), None))
-    previews = (
+    returned = (
         *(data.get("response"), info.get("response"), info.get("response_preview")),
         answer.own.get("mlflow.traceOutputs"),
     )
-    answer.outputs = loose(next((e for e in previews if e not in (None, "")), None))
+    answer.outputs = loose(next((e for e in returned if e not in (None, "")), None))
 
 
 def _add_state(answer: Answered, state: str, root: Span | None) -> None:
@@ -207,8 +207,8 @@ def _add_measured(answer: Answered, info: Mapping[str, Any], spans: Sequence[Spa
         names = ("input_tokens", "output_tokens")
         usage = {n: sum(each.get(n) or 0 for each in used) for n in names} if used else {}
     cost = _object(answer.own.get("mlflow.trace.cost"), "mlflow.trace.cost")
-    names = ("execution_duration_ms", "execution_duration", "execution_time_ms")
-    took = _number(next((info[name] for name in names if info.get(name) is not None), None))
+    durations = ("execution_duration_ms", "execution_duration", "execution_time_ms")
+    took = _number(next((info[name] for name in durations if info.get(name) is not None), None))
     begun = info.get("request_time", info.get("timestamp_ms"))
     milliseconds = _number(begun)
     answer.measured = {
@@ -367,7 +367,7 @@ def _documents(outputs: object) -> Documents | None:
         outputs = next((outputs[n] for n in ("documents", "results") if n in outputs), None)
     if not isinstance(outputs, list):
         return None
-    documents = []
+    documents: list[tuple[object, object, object]] = []
     for each in outputs:
         if isinstance(each, str):
             documents.append((None, each, None))

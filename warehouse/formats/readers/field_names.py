@@ -146,7 +146,7 @@ class FieldNames:
         conversion = self._conversions.get(column)
         kind = LISTS.get(self._columns.get(column, ""))
         if kind is not None:
-            return items(value, kind, column, conversion and conversion.separator)
+            return items(value, kind, column, None if conversion is None else conversion.separator)
         return value if conversion is None else conversion.convert(value)
 
     def pair(self, row: dict[str, Any]) -> dict[str, Any]:

@@ -253,12 +253,12 @@ def _question(row: Row, _: int, *, tags: Iterable[str]) -> dict[str, Any]:
     if expected is not None:
         is_list = isinstance(expected, list) and all(isinstance(e, str) for e in expected)
         record["expected_answer"] = expected if is_list else answer_text(expected)
-    context = given.get("expected_retrieved_context")
-    uris = [e.get("doc_uri") for e in context if isinstance(e, dict)] if _is_list(context) else []
-    if uris and len(uris) == len(context or ()) and all(uris):
+    context = _listed(given.get("expected_retrieved_context"))
+    uris = [each.get("doc_uri") for each in context if isinstance(each, dict)]
+    if uris and len(uris) == len(context) and all(uris):
         record["gold_doc_ids"] = list(dict.fromkeys(uris))
-    calls = given.get("expected_tool_calls")
-    if _is_list(calls) and all(isinstance(e, dict) and "name" in e for e in calls or ()):
+    calls = _listed(given.get("expected_tool_calls"))
+    if calls and all(isinstance(each, dict) and "name" in each for each in calls):
         record["expected_tool_calls"] = given.pop("expected_tool_calls")
     kept: dict[str, Any] = {"expectations": given} if given else {}
     if not _is_alone(answer.inputs):
@@ -269,8 +269,8 @@ def _question(row: Row, _: int, *, tags: Iterable[str]) -> dict[str, Any]:
     return {**record, "extra": kept}
 
 
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:

@@ -7,6 +7,7 @@ It needs mlflow. No model is called: the systems are functions, and the scorers 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -116,13 +117,22 @@ def fragile(inputs: dict[str, Any], outputs: Any) -> float:
 SCORERS = [exact, words, polite, tone, fragile]
 
 
+def without_places(value: Any) -> Any:
+    """Return a value of a cell without the temporary folders in its texts."""
+    if isinstance(value, dict):
+        return {name: without_places(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [without_places(each) for each in value]
+    return re.sub(r"/tmp/\w+", "work", value) if isinstance(value, str) else value
+
+
 def frames(out: Path, name: str, frame: pd.DataFrame) -> None:
     frame.to_csv(out / f"{name}.csv", index=False)
     frame.to_csv(out / f"{name}_index.csv")
     frame.to_json(out / f"{name}.json", orient="records")
     frame.to_json(out / f"{name}.jsonl", orient="records", lines=True)
     try:
-        frame.to_parquet(out / f"{name}.parquet")
+        frame.map(without_places).to_parquet(out / f"{name}.parquet")
     except Exception as error:  # noqa: BLE001 - said on the terminal
         print(f"{name}.parquet: {error}", file=sys.stderr)
 

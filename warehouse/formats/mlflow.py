@@ -222,7 +222,7 @@ def _earlier_messages(inputs: object) -> list[dict[str, Any]]:
     if isinstance(inputs, dict):
         inputs = inputs.get("messages", inputs.get("input"))
     if not isinstance(inputs, list) or not all(
-        isinstance(each, dict) and each.get("role") in ROLES for each in inputs
+        isinstance(each, dict) and str(each.get("role")) in ROLES for each in inputs
     ):
         return []
     return inputs[:-1] if inputs and inputs[-1]["role"] == "user" else []
@@ -255,7 +255,7 @@ def _question(row: Row, _: int, *, tags: Iterable[str]) -> dict[str, Any]:
         record["expected_answer"] = expected if is_list else answer_text(expected)
     context = _listed(given.get("expected_retrieved_context"))
     uris = [each.get("doc_uri") for each in context if isinstance(each, dict)]
-    if uris and len(uris) == len(context) and all(uris):
+    if uris and len(uris) == len(context) and all(isinstance(e, str) for e in uris):
         record["gold_doc_ids"] = list(dict.fromkeys(uris))
     calls = _listed(given.get("expected_tool_calls"))
     if calls and all(isinstance(each, dict) and "name" in each for each in calls):

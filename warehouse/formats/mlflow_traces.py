@@ -133,7 +133,7 @@ def _object(value: object, place: str) -> dict[str, Any]:
     if value is None or value == "":
         return {}
     if isinstance(value, list) and all(isinstance(e, dict) and "key" in e for e in value):
-        return {each["key"]: each.get("value") for each in value}
+        return {str(each["key"]): each.get("value") for each in value}
     if not isinstance(value, dict):
         raise RecordError([f"{place}: expected an object, found {found(value)}"])
     return value
@@ -157,7 +157,10 @@ def _of_trace(info: Mapping[str, Any], data: Mapping[str, Any], spans: object) -
     _add_texts(answer, info, data, root)
     _add_state(answer, str(info.get("state", info.get("status", ""))), root)
     _add_measured(answer, info, spans)
-    for at, each in enumerate(written(info.get("assessments"), "assessments") or ()):
+    assessed = written(info.get("assessments"), "assessments") or []
+    if not isinstance(assessed, list):
+        raise RecordError([f"assessments: expected a list, found {found(assessed)}"])
+    for at, each in enumerate(assessed):
         if not isinstance(each, dict):
             said = f"assessments[{at}]: expected an object, found {found(each)}"
             raise RecordError([said])
@@ -193,7 +196,7 @@ def _add_texts(
 def _add_state(answer: Answered, state: str, root: Span | None) -> None:
     if _FAILED.fullmatch(state) or (root is not None and _FAILED.fullmatch(root.status)):
         said = root.message if root is not None else None
-        answer.error = said or "the trace has the state ERROR"
+        answer.error = str(said or "the trace has the state ERROR")
     elif _OPEN.fullmatch(state):
         answer.error = "the trace is not complete: IN_PROGRESS"
     elif answer.outputs in (None, ""):
@@ -205,7 +208,7 @@ def _add_measured(answer: Answered, info: Mapping[str, Any], spans: Sequence[Spa
     if not usage:
         used = [span.usage for span in spans if span.usage]
         names = ("input_tokens", "output_tokens")
-        usage = {n: sum(each.get(n) or 0 for each in used) for n in names} if used else {}
+        usage = {n: sum(_number(each.get(n)) or 0 for each in used) for n in names} if used else {}
     cost = _object(answer.own.get("mlflow.trace.cost"), "mlflow.trace.cost")
     durations = ("execution_duration_ms", "execution_duration", "execution_time_ms")
     took = _number(next((info[name] for name in durations if info.get(name) is not None), None))
@@ -341,8 +344,8 @@ class Span:
         state = status if isinstance(status, dict) else {}
         usage = values.get("mlflow.chat.tokenUsage")
         return cls(
-            id=given.get("span_id", inner.get("span_id")),
-            parent=given.get("parent_span_id") or given.get("parent_id") or None,
+            id=_id(given.get("span_id", inner.get("span_id"))),
+            parent=_id(given.get("parent_span_id") or given.get("parent_id")),
             kind=str(values.get("mlflow.spanType", given.get("span_type", ""))).upper(),
             inputs=values.get("mlflow.spanInputs", loose(given.get("inputs"))),
             outputs=values.get("mlflow.spanOutputs", loose(given.get("outputs"))),
@@ -351,6 +354,10 @@ class Span:
             usage=usage if isinstance(usage, dict) else {},
             start=_number(given.get("start_time_unix_nano", given.get("start_time"))) or 0.0,
         )
+
+
+def _id(value: object) -> str | None:
+    return None if value in (None, "") else str(value)
 
 
 def _retrievers(spans: Sequence[Span]) -> list[Span]:

@@ -181,9 +181,14 @@ def test_files_may_lack_optional_columns_only(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_file_may_have_the_field_itself_instead(tmp_path: Path, name: str) -> None:
+def test_rows_may_have_the_field_itself_instead(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / name, [{"question_id": "a", "answer": "So."}])
-    assert read(path, {"key": "question_id", "reply": "answer"}).answer == "So."
+    columns = {"key": "question_id", "reply": "answer"}
+    if name.endswith(".csv"):
+        with pytest.raises(InputError, match="no column 'key', which `columns` names"):
+            list(read_predictions(Source(path, "s", columns=columns)))
+    else:
+        assert read(path, columns).answer == "So."
 
 
 @pytest.mark.parametrize("name", KINDS)

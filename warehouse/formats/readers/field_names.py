@@ -108,6 +108,7 @@ class FieldNames:
         self._cache: dict[tuple[str, ...], dict[str, str]] = {}
         self._seen: dict[str, None] = {}
         self._delimiter: str | None = None
+        self._has_header = False
 
     def rename(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return a row under the names of fields.
@@ -236,7 +237,7 @@ class FieldNames:
             InputError: A column that `columns` names or the required field is missing, or two
                 columns provide one field.
         """
-        self._delimiter = delimiter
+        self._delimiter, self._has_header = delimiter, True
         try:
             names = self.fields(tuple(columns))
         except RecordError as error:
@@ -265,9 +266,13 @@ class FieldNames:
             raise InputError([Problem(self._path, line, reason)])
 
     def _may_lack(self, column: str, field: str) -> bool:
-        """Return whether a file may lack a column: it is optional, or the file has the field."""
+        """Return whether a file may lack a column: it is optional, or rows have the field itself.
+
+        Such rows are those that `scoreline generate` writes. A header is rather a mistake.
+        """
         conversion = self._conversions.get(column)
-        return field in self._seen or (conversion is not None and conversion.optional)
+        is_field = field in self._seen and not self._has_header
+        return is_field or (conversion is not None and conversion.optional)
 
     def describe(self, missing: str) -> str:
         """Return the end of a message about a missing column: those found, and a near name."""

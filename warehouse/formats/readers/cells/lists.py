@@ -13,7 +13,7 @@ from records.error_messages import SHOWN, RecordError
 from records.prediction import Prediction, Retrieved
 from records.question import Question
 from records.record import Id
-from warehouse.formats.readers.strict_json import NotJsonError, decode, is_list
+from warehouse.formats.readers.strict_json import TOO_DEEP, NotJsonError, decode, is_list
 
 MAX_TOKENS: Final = 100_000
 """The number of tokens that a Python literal may have; parsing takes a kilobyte for each."""
@@ -65,7 +65,7 @@ def parse(text: str, place: str, wanted: str = "JSON") -> Any:
     except NotJsonError as error:
         fault = error
     wrong = RecordError([f"{place}: expected {wanted}, found {text[:SHOWN]!r} ({fault})"])
-    if text.lstrip()[:1] not in {"[", "{", "("}:
+    if text.lstrip()[:1] not in {"[", "{", "("} or str(fault) == TOO_DEEP:
         raise wrong
     try:
         tokens = list(islice(tokenize.generate_tokens(io.StringIO(text).readline), MAX_TOKENS))

@@ -149,6 +149,7 @@ class InputFolder:
             used=used,
             required=next(iter(fields)),
         )
+        names.needs_columns = True
         header, rows = as_rows(given, origin)
         if kind != "documents" and header is not None:
             names.has_id = not TextIds.in_header(header, given_names)

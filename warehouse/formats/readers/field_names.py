@@ -65,6 +65,8 @@ class FieldNames:
             contains them.
         written: The columns by field where they differ, for error messages.
         has_id: Whether the header must contain the required field.
+        needs_columns: Whether a column may not be missing because rows have its field; a header
+            sets it.
         notes: Collects notes on the file.
         texts: The field with the passages, which belong to ids in columns of their own.
     """
@@ -108,7 +110,7 @@ class FieldNames:
         self._cache: dict[tuple[str, ...], dict[str, str]] = {}
         self._seen: dict[str, None] = {}
         self._delimiter: str | None = None
-        self._has_header = False
+        self.needs_columns = False
 
     def rename(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return a row under the names of fields.
@@ -237,7 +239,7 @@ class FieldNames:
             InputError: A column that `columns` names or the required field is missing, or two
                 columns provide one field.
         """
-        self._delimiter, self._has_header = delimiter, True
+        self._delimiter, self.needs_columns = delimiter, True
         try:
             names = self.fields(tuple(columns))
         except RecordError as error:
@@ -271,7 +273,7 @@ class FieldNames:
         Such rows are those that `scoreline generate` writes. A header is rather a mistake.
         """
         conversion = self._conversions.get(column)
-        is_field = field in self._seen and not self._has_header
+        is_field = field in self._seen and not self.needs_columns
         return is_field or (conversion is not None and conversion.optional)
 
     def describe(self, missing: str) -> str:

@@ -91,6 +91,7 @@ class InputFolder:
         read = Columns(
             questions=columns.questions if is_path(questions) else {},
             predictions=columns.predictions if any(map(is_path, answers)) else {},
+            systems=columns.systems if any(map(is_path, answers)) else {},
             documents=columns.documents if is_path(documents) else {},
             tags=columns.tags,
         )
@@ -149,17 +150,21 @@ class InputFolder:
         self.origins[str(path)] = origin
         fields, aliases = _KINDS[kind]
         used: dict[str, str] = {}
+        given_names = (
+            columns.predictions_of(system) if kind == "predictions" else getattr(columns, kind)
+        )
         names = FieldNames(
             Path(origin),
             fields,
-            getattr(columns, kind),
+            given_names,
             aliases,
             used=used,
             required=next(iter(fields)),
         )
+        names.needs_columns = True
         header, rows = as_rows(given, origin)
         if kind != "documents" and header is not None:
-            has_text = TextIds.in_header(header, getattr(columns, kind))
+            has_text = TextIds.in_header(header, given_names)
             names.has_id = not (has_text or self.texts.has_row_ids)
         if header is not None:
             names.check_header(header, None)

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from records.error_messages import RecordError, found
 from records.question import Question
+from warehouse.formats.columns import field_of
 from warehouse.ingest.question_texts import NEEDS_ID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from warehouse.formats.columns import Target
 
     Row = dict[str, Any]
 
@@ -106,6 +109,6 @@ class TextIds:
         return {**row, "question_id": name}
 
     @staticmethod
-    def in_header(header: list[str], columns: Mapping[str, str]) -> bool:
+    def in_header(header: list[str], columns: Mapping[str, Target]) -> bool:
         """Return whether rows with these columns have the text of the question."""
-        return not {columns.get(name, name) for name in header}.isdisjoint(TEXTS)
+        return not {field_of(columns.get(name, name)) for name in header}.isdisjoint(TEXTS)

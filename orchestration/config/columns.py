@@ -10,8 +10,9 @@ from records.document import Document
 from records.prediction import Prediction
 from records.question import Question
 from warehouse.formats.catalog import formats
-from warehouse.formats.columns import Columns, Scaled, field_of
+from warehouse.formats.columns import Columns, Conversion, field_of
 from warehouse.formats.missing_answers import Meaning, MissingAnswers
+from warehouse.formats.readers.cells.lists import LISTS, PARTS
 from warehouse.formats.readers.tabular import Shape
 
 if TYPE_CHECKING:
@@ -36,23 +37,32 @@ _NUMBERS = frozenset(name for each in _SHAPES for name in each.numbers | each.te
 def build_columns(report: ReportFault, keys: BenchmarkKeys, path: tuple[str, str]) -> Columns:
     """Return the columns of a benchmark, and report the faults of `columns` and `tags`."""
     input_format = formats().get(keys.format)
-    given = {
-        kind: {name: _target(each) for name, each in getattr(keys.columns, kind).items()}
-        for kind in _FIELDS
-    }
+    given = {kind: _targets(getattr(keys.columns, kind)) for kind in _FIELDS}
+    systems = {name: _targets(each) for name, each in keys.columns.systems.items()}
     if input_format is not None:
         for kind, columns in given.items():
             if columns:
-                _check(report, input_format, kind, columns, path)
+                _check(report, input_format, kind, columns, (*path, "columns", kind))
+        for name, columns in systems.items():
+            location = (*path, "columns", "systems", name)
+            _check(report, input_format, "predictions", columns, location)
+    if systems and (not isinstance(keys.predictions, str) or "{system}" not in keys.predictions):
+        message = "expected {system} in the path of 'predictions', which tells the systems apart"
+        report(message, *path, "columns", "systems")
     for at, name in enumerate(keys.tags):
         if name in _FIELDS["questions"]:
             message = f"{name!r} is a field of questions, expected another column"
             report(message, *path, "tags", at)
-    return Columns(**given, tags=tuple(dict.fromkeys(keys.tags)))
+    return Columns(**given, systems=systems, tags=tuple(dict.fromkeys(keys.tags)))
 
 
-def _target(keys: str | ConversionKeys) -> Target:
-    return keys if isinstance(keys, str) else Scaled(keys.to, keys.scale)
+def _targets(keys: Mapping[str, str | ConversionKeys]) -> dict[str, Target]:
+    return {
+        name: each
+        if isinstance(each, str)
+        else Conversion(each.to, each.scale, each.optional, each.separator)
+        for name, each in keys.items()
+    }
 
 
 def build_missing(keys: BenchmarkKeys, asked: Sequence[str]) -> MissingAnswers:
@@ -75,9 +85,8 @@ def _check(
     input_format: Format,
     kind: str,
     columns: Mapping[str, Target],
-    path: tuple[str, str],
+    location: tuple[str, ...],
 ) -> None:
-    location = (*path, "columns", kind)
     from_predictions = input_format.questions_from == "predictions"
     if not input_format.has_columns:
         named = ", ".join(repr(each.name) for each in formats().values() if each.has_columns)
@@ -91,10 +100,16 @@ def _check(
     fields = list(_FIELDS[kind])
     if from_predictions:
         fields += [name for name in _FIELDS["questions"] if name not in fields]
+    if kind == "predictions":
+        fields += PARTS
     used: dict[str, str] = {}
     for column, target in columns.items():
         field = field_of(target)
-        if isinstance(target, Scaled) and field in fields and field not in _NUMBERS:
+        conversion = target if isinstance(target, Conversion) else Conversion(target)
+        if conversion.separator is not None and field in fields and field not in LISTS:
+            message = f"{field!r} is not a list: expected one of {', '.join(sorted(LISTS))}"
+            report(message, *location, column)
+        if conversion.scale is not None and field in fields and field not in _NUMBERS:
             message = f"{field!r} holds no number: expected one of {', '.join(sorted(_NUMBERS))}"
             report(message, *location, column)
         if field not in fields:

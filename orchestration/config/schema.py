@@ -159,15 +159,20 @@ PredictionInput = Annotated[
 
 
 class ConversionKeys(ConfigModel):
-    """A column in another unit than its field.
+    """A column that needs more than the name of its field.
 
     Attributes:
-        to: The field, which holds a number.
-        scale: What the values of the column are multiplied by, such as 0.001 for milliseconds.
+        to: The field.
+        scale: What the values of the column are multiplied by, such as 0.001 for milliseconds; the
+            field then holds a number.
+        optional: Whether files may lack the column.
+        separator: What separates the items of a list that is written as text, such as `;`.
     """
 
     to: Text
-    scale: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    optional: Annotated[bool, Field(strict=True)] = False
+    separator: Annotated[str, Field(min_length=1)] | None = None
 
 
 def _is_conversion(value: object) -> str:
@@ -189,12 +194,16 @@ class ColumnKeys(ConfigModel):
         questions: Fields of questions by column, such as `{query: question}`.
         predictions: Fields of predictions by column. If the format has the questions in the
             prediction files, fields of questions, too. A column in another unit is converted:
-            `{latency_ms: {to: latency_s, scale: 0.001}}`.
+            `{latency_ms: {to: latency_s, scale: 0.001}}`. A column that some files lack is
+            optional: `{reply_ms: {to: latency_s, optional: true}}`. Ids, texts and scores of what
+            was retrieved may be columns of their own: `{docs: retrieved.doc_id}`.
+        systems: The same for the files of one system, by system; they come before `predictions`.
         documents: Fields of documents by column.
     """
 
     questions: dict[FieldName, Target] = Field(default_factory=dict)
     predictions: dict[FieldName, Target] = Field(default_factory=dict)
+    systems: dict[Text, dict[FieldName, Target]] = Field(default_factory=dict)
     documents: dict[FieldName, Target] = Field(default_factory=dict)
 
 

@@ -28,13 +28,14 @@ from warehouse.ingest.first_rows import find_problems
 from warehouse.storage.location import Lake
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from assets.fingerprints.input_files import Kind
     from assets.project import Benchmark, Project
     from evaluators.engines.judge.settings import JudgeSettings
     from orchestration.runs import RunOptions
     from warehouse.errors import Problem
+    from warehouse.formats.columns import Target
     from warehouse.formats.query import InputFile
 
 FIRST_ROWS: Final = 3
@@ -73,20 +74,22 @@ def _find_problems(project: Project, benchmarks: Sequence[str], rows: int) -> It
         if not input_format.is_streamed:
             continue
         columns = benchmark.columns
-        names = [columns.questions, columns.documents]
+        names: list[Mapping[str, Target] | None] = [columns.questions, columns.documents, None]
         if input_format.questions_from == "predictions":
             questions = documents = predictions
-            names = [columns.predictions] * 2
-        for reader, files, fields in (
-            (input_format.questions, questions, names[0]),
-            (input_format.documents, documents, names[1]),
-            (input_format.predictions, predictions, columns.predictions),
+            names = [None] * 3
+        for reader, files, fields in zip(
+            (input_format.questions, input_format.documents, input_format.predictions),
+            (questions, documents, predictions),
+            names,
+            strict=True,
         ):
             if reader is None or isinstance(files, InputError):
                 continue
             for path, system in files:
                 ratio = benchmark.max_reject_ratio
-                source = replace(Source.of(path, system), columns=fields)
+                named = columns.predictions_of(system) if fields is None else fields
+                source = replace(Source.of(path, system), columns=named)
                 yield from find_problems(reader, source, rows, max_reject_ratio=ratio)
 
 

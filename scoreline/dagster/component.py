@@ -8,8 +8,10 @@ import dagster as dg
 from pydantic import Field
 
 from scoreline.dagster.definitions import build_defs
+from scoreline.dagster.scaffold import ProjectScaffolder
 
 
+@dg.scaffold_with(ProjectScaffolder)
 class ScorelineProject(dg.Component, dg.Model, dg.Resolvable):
     """The assets, checks, job, schedule and sensors of one Scoreline project."""
 
@@ -29,5 +31,7 @@ class ScorelineProject(dg.Component, dg.Model, dg.Resolvable):
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return the definitions of the project."""
-        file = Path(context.path, Path(self.config).expanduser())
+        # The path of a component in Python is its file.
+        folder = Path(context.path) if Path(context.path).is_dir() else Path(context.path).parent
+        file = folder / Path(self.config).expanduser()
         return build_defs(file, self.key_prefix, self.group_prefix)

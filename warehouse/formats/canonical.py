@@ -91,7 +91,7 @@ def read_records(
 
 def field_names(kind: type[Record], source: Source, *, with_json: bool = False) -> FieldNames:
     """Return the names of the fields of a file of records."""
-    return FieldNames(
+    names = FieldNames(
         source.path,
         kind.model_fields,
         source.columns,
@@ -100,6 +100,8 @@ def field_names(kind: type[Record], source: Source, *, with_json: bool = False) 
         required=KEYS[kind],
         with_json=with_json,
     )
+    names.notes = source.notes
+    return names
 
 
 def _records(
@@ -132,5 +134,5 @@ FORMAT: Final = Format(
     documents=read_documents,
     is_canonical=True,
     has_columns=True,
-    version=2,
+    version=3,
 )

@@ -13,6 +13,7 @@ from records.record import integer
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import SEVERAL_TRACES, Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
+from warehouse.formats.readers.cells.lists import parse
 from warehouse.formats.readers.conversations import (
     answer_text,
     expected_answer,
@@ -43,7 +44,7 @@ from warehouse.formats.readers.otel_spans import (
     span_of,
 )
 from warehouse.formats.readers.rows import Row, rows
-from warehouse.formats.readers.tabular import Shape, literal
+from warehouse.formats.readers.tabular import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,7 +189,7 @@ def _spans(path: Path) -> Iterator[Row | Reject]:
         fields = row.fields
         parts = LITERALS if kind(path) == ".csv" else ()
         try:
-            cells = {name: literal(fields[name], name) for name in parts if name in fields}
+            cells = {name: parse(fields[name], name) for name in parts if name in fields}
             yield from list(_spans_of(Row({**fields, **cells}, row.line, row.text)))
         except RecordError as error:
             yield Reject(row.line, str(error), row.text)

@@ -11,6 +11,7 @@ from records.error_messages import RecordError, found
 from records.record import integer
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
+from warehouse.formats.readers.cells.lists import parse
 from warehouse.formats.readers.conversations import (
     ANSWERED,
     answer_text,
@@ -28,7 +29,7 @@ from warehouse.formats.readers.exports import (
 from warehouse.formats.readers.files import kind
 from warehouse.formats.readers.nested_json import NestedJson
 from warehouse.formats.readers.rows import Row, rows
-from warehouse.formats.readers.tabular import Shape, literal
+from warehouse.formats.readers.tabular import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -172,7 +173,7 @@ def _output(cell: object) -> Any:
     """Return the output in a cell: Phoenix writes objects as JSON, and pandas prints lists."""
     if isinstance(cell, str) and (cell.startswith("{") or LIST.match(cell)):
         try:
-            return literal(cell, "output")
+            return parse(cell, "output")
         except RecordError:
             return cell
     return cell

@@ -8,9 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from records.error_messages import RecordError, found
-from warehouse.formats.columns import Scaled, field_of
+from warehouse.formats.columns import Conversion, field_of
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
+from warehouse.formats.readers.cells.lists import parse
 from warehouse.formats.readers.exports import reported_of
 from warehouse.formats.readers.field_mapping import (
     PREDICTION,
@@ -21,7 +22,7 @@ from warehouse.formats.readers.field_mapping import (
 )
 from warehouse.formats.readers.field_names import FieldNames
 from warehouse.formats.readers.rows import rows
-from warehouse.formats.readers.tabular import Shape, literal
+from warehouse.formats.readers.tabular import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -68,6 +69,7 @@ MESSAGES: Final = re.compile(r"\[\s*(\{\s*['\"]content['\"]\s*:|(Human|AI|Tool)M
 KNOWN: Final = frozenset({*NAMES, *NAMES.values(), *EARLIER, *PREDICTION, *QUESTION})
 """The names of columns by which the delimiter of a CSV file is recognized."""
 
+LIST: Final = "a list as JSON or Python writes it"
 SHAPE: Final = Shape(numbers=frozenset({"latency_s", "cost_usd"}))
 SCORE: Final = re.compile(r"score_?(\d+)_description")
 
@@ -91,11 +93,13 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
 
 def _names(source: Source) -> FieldNames:
     columns = {name: _renamed(target) for name, target in source.columns.items()}
-    return FieldNames(source.path, KNOWN, columns)
+    names = FieldNames(source.path, KNOWN, columns)
+    names.notes, names.texts = source.notes, "retrieved_contexts"
+    return names
 
 
 def _renamed(target: Target) -> Target:
-    if isinstance(target, Scaled):
+    if isinstance(target, Conversion):
         return replace(target, to=NAMES.get(target.to, target.to))
     return NAMES.get(target, target)
 
@@ -114,7 +118,7 @@ def _fields(names: FieldNames, row: Row) -> dict[str, Any]:
     given = _today({name: value for name, value in row.fields.items() if value is not None})
     for name in LISTS & given.keys():
         if isinstance(given[name], str):
-            given[name] = literal(given[name], name)
+            given[name] = parse(given[name], name, LIST)
     asked = given.get("user_input")
     is_conversation = isinstance(asked, str) and MESSAGES.match(asked) is not None
     if isinstance(asked, list) or is_conversation:
@@ -137,7 +141,7 @@ def _today(given: dict[str, Any]) -> dict[str, Any]:
             renamed["reference"] = renamed.pop(name)
     texts = renamed.get("reference")
     if isinstance(texts, str) and "ground_truths" in given and "reference" not in given:
-        renamed["reference"] = literal(texts, "ground_truths")
+        renamed["reference"] = parse(texts, "ground_truths", LIST)
     return renamed
 
 
@@ -172,6 +176,8 @@ def _prediction(names: FieldNames, tags: Sequence[str], row: Row, position: int)
         record.pop(name, None)
     if "response" in record:
         record["answer"] = record.pop("response")
+    if "retrieved" in record:
+        return record
     texts = record.pop("retrieved_contexts", None)
     ids = record.pop("retrieved_context_ids", None)
     if ids is None:

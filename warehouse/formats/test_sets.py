@@ -1,15 +1,18 @@
-"""Reads the canonical files from which test sets are made, and writes theirs."""
+"""Reads the files from which test sets are made, and writes theirs."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from records.error_messages import RecordError
 from records.record import Record
 from warehouse.errors import FileDiffers, InputError, Problem
 from warehouse.formats.canonical import read_documents, read_questions
-from warehouse.formats.format import Reject, Source
+from warehouse.formats.columns import NO_COLUMNS
+from warehouse.formats.format import Reader, Reject, Source
 from warehouse.formats.paths import expand
 from warehouse.formats.readers.limits import MAX_REPORTED, reading_ends
 from warehouse.storage.atomic import replace_file
@@ -18,10 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from records.document import Document
     from records.question import Question
-    from warehouse.formats.format import Reader
+    from warehouse.formats.columns import Target
 
 R = TypeVar("R", bound=Record)
+NO_READINGS: Final[Mapping[Path, Any]] = MappingProxyType({})
 
 GENERATED = "generated"
 """The field of a row that says how it was made; tables keep it in `extra`."""
@@ -37,20 +42,39 @@ class DocumentText(NamedTuple):
     sentences: Mapping[str, str]
 
 
-def load_questions(pattern: str | Path) -> list[Question]:
-    """Return the questions of canonical files, in the order of files and lines.
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[R]):
+    """How to read a file: the reader of its format, and which of its columns are which fields."""
+
+    reader: Reader[R]
+    columns: Mapping[str, Target]
+
+
+def load_questions(
+    pattern: str | Path, readings: Mapping[Path, Reading[Question]] = NO_READINGS
+) -> list[Question]:
+    """Return the questions of files, in the order of files and lines.
+
+    Args:
+        pattern: The files, with * for several.
+        readings: How to read files, by resolved path; others are canonical.
 
     Raises:
         InputError: No file matches, a row is not valid, or an id occurs twice; lists all of them.
     """
-    return [record for record, _ in _load(pattern, read_questions, "question_id", "questions")]
+    canonical = Reading(read_questions, NO_COLUMNS)
+    found = _load(pattern, readings, canonical, "question_id", "questions")
+    return [record for record, _ in found]
 
 
-def load_documents(pattern: str | Path) -> list[DocumentText]:
-    """Return the documents of canonical files; see `load_questions`."""
+def load_documents(
+    pattern: str | Path, readings: Mapping[Path, Reading[Document]] = NO_READINGS
+) -> list[DocumentText]:
+    """Return the documents of files; see `load_questions`."""
     documents: list[DocumentText] = []
     problems: list[Problem] = []
-    for record, location in _load(pattern, read_documents, "doc_id", "documents"):
+    canonical = Reading(read_documents, NO_COLUMNS)
+    for record, location in _load(pattern, readings, canonical, "doc_id", "documents"):
         try:
             sentences = {name: text for name, text in record.numbered() if text.strip()}
             documents.append(DocumentText(record.doc_id, sentences))
@@ -106,13 +130,17 @@ def encode_rows(rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def _load(
-    pattern: str | Path, reader: Reader[R], key: str, what: str
+    pattern: str | Path,
+    readings: Mapping[Path, Reading[R]],
+    canonical: Reading[R],
+    key: str,
+    what: str,
 ) -> list[tuple[R, tuple[Path, int | None]]]:
     """Return the records of files, each with its file and line."""
     found: list[tuple[R, tuple[Path, int | None]]] = []
     problems: list[Problem] = []
     first: dict[str, str] = {}
-    for path, record, line, reason in _read(pattern, reader):
+    for path, record, line, reason in _read(pattern, readings, canonical):
         if record is None:
             problems.append(Problem(path, line, reason))
         else:
@@ -134,11 +162,12 @@ def _load(
 
 
 def _read(
-    pattern: str | Path, reader: Reader[R]
+    pattern: str | Path, readings: Mapping[Path, Reading[R]], canonical: Reading[R]
 ) -> Iterator[tuple[Path, R | None, int | None, str]]:
     files: Sequence[tuple[Path, str | None]] = expand(pattern)
     for path, _ in files:
-        for each in reader(Source(path)):
+        reading = readings.get(path.resolve(), canonical)
+        for each in reading.reader(Source(path, columns=reading.columns)):
             if isinstance(each, Reject):
                 yield path, None, each.line, each.reason
             else:

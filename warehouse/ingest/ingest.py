@@ -148,7 +148,7 @@ def _plan(
                 digest=digest,
                 folder=folder,
                 is_fast=input_format.is_canonical
-                and not files.columns.predictions
+                and not files.columns.has_predictions
                 and not has_queries(file for file, _ in files.predictions),
                 questions=questions,
                 settings=predictions_digest(input_format, [], *settings),

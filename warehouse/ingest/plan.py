@@ -82,14 +82,14 @@ class BenchmarkFiles:
 
     @property
     def prediction_sources(self) -> tuple[Source, ...]:
-        """The files of predictions."""
-        names = self.columns.predictions
+        """The files of predictions; InputError if `columns` names a system that no path names."""
+        self.columns.require_systems(self.predictions)
         is_both = self.input_format.questions_from == "predictions"
         beside = [path for path, _ in self.prediction_paths] if is_both else self.question_paths
         return tuple(
             replace(
                 Source.of(file, system),
-                columns={} if file in self.renamed else names,
+                columns={} if file in self.renamed else self.columns.predictions_of(system),
                 beside=tuple(beside),
             )
             for file, system in self.predictions

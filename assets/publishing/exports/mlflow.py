@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from assets.publishing.exports.errors import ExportFailed, missing_extra
+from assets.publishing.exports.mlflow_artifacts import artifact_location, log_report, log_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from mlflow import MlflowClient
     from mlflow.entities import Metric, Param
@@ -22,6 +23,9 @@ TRACKING_URI: Final = "MLFLOW_TRACKING_URI"
 FILE: Final = "mlflow.db"
 EXPORT: Final = "scoreline.export"
 """The tag that identifies a publication of a system, so that it is exported once."""
+
+VERSION: Final = 2
+"""Increment it when the same publication gives other runs."""
 
 FIGURES: Final = ("ci_low", "ci_high", "coverage", "n_scored", "rank")
 """The columns of the leaderboard that become metrics beside the mean."""
@@ -41,8 +45,12 @@ ORDER BY system, evaluator, metric
 """
 
 
-def log_runs(snapshot: OpenSnapshot, benchmark: str, folder: Path | None) -> list[str]:
+def log_runs(
+    snapshot: OpenSnapshot, benchmark: str, folder: Path | None, publish: Path
+) -> list[str]:
     """Log the leaderboard of a benchmark and return the id of each system's run.
+
+    Its artifacts are the report and a table of the questions.
 
     The experiment is `scoreline/<benchmark>`, the run is called after the system. What the
     published copy holds is logged once; if it is logged already, the id is that of the earlier run.
@@ -52,6 +60,7 @@ def log_runs(snapshot: OpenSnapshot, benchmark: str, folder: Path | None) -> lis
         benchmark: The benchmark.
         folder: The folder for a store in SQLite, `mlflow.db`; null: the store that
             `MLFLOW_TRACKING_URI` names.
+        publish: The folder with the report.
 
     Raises:
         ExportFailed: MLflow is not installed, no store is named, or the store is not reachable.
@@ -75,9 +84,15 @@ def log_runs(snapshot: OpenSnapshot, benchmark: str, folder: Path | None) -> lis
         store = os.environ[TRACKING_URI] if folder is None else _store(folder.absolute() / FILE)
         _prepare(store)
         client = MlflowClient(store)
-        experiment = _experiment(client, f"scoreline/{benchmark}")
+        place = None if folder is None else artifact_location(folder, benchmark)
+        experiment = _experiment(client, f"scoreline/{benchmark}", place)
+
+        def log_artifacts(run: str, system: str) -> None:
+            log_table(client, run, snapshot, benchmark, system)
+            log_report(client, run, benchmark, publish)
+
         return [
-            _log_system(client, experiment, benchmark, system, rows)
+            _log_system(client, experiment, benchmark, system, rows, log_artifacts)
             for system, rows in systems.items()
         ]
     except (MlflowException, OSError) as error:
@@ -105,18 +120,23 @@ def _prepare(store: str) -> None:
         SqlAlchemyStore(store, Path(ARTIFACTS).absolute().as_uri())  # type: ignore[no-untyped-call]
 
 
-def _experiment(client: MlflowClient, name: str) -> str:
+def _experiment(client: MlflowClient, name: str, place: str | None) -> str:
     found = client.get_experiment_by_name(name)
-    return str(client.create_experiment(name) if found is None else found.experiment_id)
+    return str(client.create_experiment(name, place) if found is None else found.experiment_id)
 
 
 def _log_system(
-    client: MlflowClient, experiment: str, benchmark: str, system: str, rows: list[dict[str, Any]]
+    client: MlflowClient,
+    experiment: str,
+    benchmark: str,
+    system: str,
+    rows: list[dict[str, Any]],
+    log_artifacts: Callable[[str, str], None],
 ) -> str:
     from mlflow.entities import Metric, Param
 
     values = [[row["evaluator"], row["metric"], row["mean"], row["signature"]] for row in rows]
-    parts = json.dumps([benchmark, system, rows[0]["published"], values])
+    parts = json.dumps([VERSION, benchmark, system, rows[0]["published"], values])
     digest = hashlib.sha256(parts.encode()).hexdigest()
     earlier = client.search_runs(
         [experiment], f"tags.`{EXPORT}` = '{digest}' and attributes.status = 'FINISHED'"
@@ -134,6 +154,7 @@ def _log_system(
         signatures = {row["evaluator"]: row["signature"] for row in rows}
         params = [Param(f"{name}.signature", value) for name, value in signatures.items()]
         _log(client, run, metrics, params)
+        log_artifacts(run, system)
         status = "FINISHED"
     finally:
         client.set_terminated(run, status)

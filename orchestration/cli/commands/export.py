@@ -92,8 +92,9 @@ def command(
     `predictions` is one canonical file of answers per system, also of answers not yet published.
 
     `opentelemetry` is one event per score, as a file of OTLP JSON lines, and sent to an endpoint.
-    `mlflow` is one run per system with the leaderboard as metrics, in the store that
-    MLFLOW_TRACKING_URI names, or in mlflow.db in the folder.
+    `mlflow` is one run per system with the leaderboard as metrics, and the report and a table of
+    the questions as artifacts, in the store that MLFLOW_TRACKING_URI names, or in mlflow.db in the
+    folder.
 
     `database` replaces the tables of a schema of a SQL database, in one transaction: of all
     benchmarks, unless one is named.
@@ -114,7 +115,7 @@ def command(
         from orchestration import published
 
         with published.open_copy(project).open() as held:
-            _export_to_service(held, name, export_format, out, endpoint)
+            _export_to_service(held, name, export_format, out, endpoint, project.publish)
         return
     for path in _write_files(settings, name, export_format, out):
         echo(path)
@@ -222,6 +223,7 @@ def _export_to_service(
     export_format: str,
     out: Path | None,
     endpoint: str | None,
+    publish: Path,
 ) -> None:
     """Export results to a program that has an interface of its own.
 
@@ -235,7 +237,7 @@ def _export_to_service(
         if export_format == "mlflow":
             from assets.publishing.exports.mlflow import log_runs
 
-            for run in log_runs(snapshot, benchmark, out):
+            for run in log_runs(snapshot, benchmark, out, publish):
                 echo(run)
             return
         from assets.publishing.exports.opentelemetry import send_events, write_events

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
 from evaluators.components.test_sets.kinds import KINDS, REWRITE_KINDS
 from evaluators.components.test_sets.perturbations import DISTRACTORS, PERTURBATIONS
-from orchestration.cli.options import config_option, settings_option
+from orchestration.cli.options import config_option, require_known, settings_option
 from orchestration.cli.output import echo
 from orchestration.cli.program import debug_option
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from assets.judging.test_sets.result import GeneratedRows
     from assets.project import Project
     from orchestration.config.load import Settings
+    from warehouse.formats.test_sets import Reading
 
 Command = TypeVar("Command", bound="Callable[..., None]")
 K = TypeVar("K", bound=str)
@@ -50,6 +51,13 @@ def output_options(command: Command) -> Command:
     return command
 
 
+benchmark_option = click.option(
+    "--benchmark",
+    metavar="NAME",
+    help="The benchmark whose format and `columns` count for its files, if several read them.",
+)
+
+
 @click.group("generate")
 def command() -> None:
     """Write test sets in the canonical format, for a person to review."""
@@ -67,8 +75,9 @@ Examples:
     "--documents",
     required=True,
     metavar="GLOB",
-    help="The documents, in the canonical format; a pattern with * names several files.",
+    help="The documents, canonical or as a benchmark reads them; * in a pattern for several files.",
 )
+@benchmark_option
 @click.option(
     "--n", "n", type=click.IntRange(min=1), required=True, metavar="N", help="How many questions."
 )
@@ -83,6 +92,7 @@ Examples:
 @settings_option
 def questions(
     documents: str,
+    benchmark: str | None,
     n: int,
     kinds: str,
     seed: int,
@@ -112,7 +122,7 @@ def questions(
 
     require_other_file(out, [path for path, _ in expand(documents)])
     require_judge(settings.project)
-    loaded = load_documents(documents)
+    loaded = load_documents(documents, readings_of(settings, benchmark, "documents"))
 
     def generate(session: JudgeSession) -> GeneratedRows:
         return generate_questions(session, loaded, chosen, n=n, seed=seed)
@@ -137,8 +147,9 @@ Examples:
     "--questions",
     required=True,
     metavar="FILE",
-    help="The questions, in the canonical format; a pattern with * names several files.",
+    help="The questions, canonical or as a benchmark reads them; * in a pattern for several files.",
 )
+@benchmark_option
 @click.option(
     "--kinds",
     metavar="KINDS",
@@ -160,8 +171,9 @@ Examples:
 @output_options
 @config_option
 @debug_option
-def perturbations(
+def perturbations(  # noqa: PLR0913, PLR0917 - an argument for each option
     questions: str,
+    benchmark: str | None,
     kinds: str,
     language: str | None,
     distractors: Path | None,
@@ -194,24 +206,41 @@ def perturbations(
 
     from assets.judging.test_sets.perturbations import perturb_questions
     from assets.judging.test_sets.rewrites import rewrite_questions
+    from orchestration.config import load
     from warehouse.formats.paths import expand
     from warehouse.formats.test_sets import load_questions, write_rows
 
     require_other_file(out, [path for path, _ in expand(questions)])
     sentences = DISTRACTORS if distractors is None else _read_sentences(distractors)
-    loaded = load_questions(questions)
+    settings = load.load_config(config) if rewrites or config.is_file() else None
+    loaded = load_questions(questions, readings_of(settings, benchmark, "questions"))
     made = perturb_questions(loaded, plain, seed=seed, distractors=sentences)
-    if rewrites:
-        from orchestration.config import load
+    if settings is not None and rewrites:
 
         def generate(session: JudgeSession) -> GeneratedRows:
             rewritten = rewrite_questions(session, loaded, rewrites, language=language, seed=seed)
             return made.merged_with(rewritten, loaded, chosen)
 
-        made = write_judged(load.load_config(config).project, out, generate, force=force)
+        made = write_judged(settings.project, out, generate, force=force)
     else:
         write_rows({out: made.rows}, force=force)
     report(made, out, f"{count_variants(made, chosen)} of {len(loaded):,} questions")
+
+
+def readings_of(
+    settings: Settings | None, benchmark: str | None, kind: Literal["questions", "documents"]
+) -> dict[Path, Reading[Any]]:
+    """Return how benchmarks, or one of them, read their files; nothing without a configuration."""
+    from assets.judging.test_sets.inputs import find_readings
+
+    if settings is None:
+        if benchmark is not None:
+            raise click.UsageError("--benchmark: there is no configuration file")
+        return {}
+    known = settings.project.benchmarks
+    if benchmark is not None:
+        require_known("benchmark", (benchmark,), list(known))
+    return find_readings([each for n, each in known.items() if benchmark in (None, n)], kind)
 
 
 def write_judged(

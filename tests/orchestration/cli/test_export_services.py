@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import warnings
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import duckdb
 import pytest
@@ -252,6 +254,51 @@ def test_each_system_is_a_run_of_mlflow(done_project: Path, tmp_path: Path) -> N
         assert data.metrics.get(f"{metric}/ci_low") == low
         assert data.metrics[f"{metric}/n_scored"] == n_scored
         assert data.params[f"{evaluator}.signature"] == signature
+    for run in runs:
+        system = run.data.tags["scoreline.system"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            place = Path(
+                mlflow.artifacts.download_artifacts(
+                    run_id=run.info.run_id, tracking_uri=f"sqlite:///{tmp_path / 'mlflow.db'}"
+                )
+            )
+        assert place.is_relative_to(tmp_path / "artifacts" / "harbour")
+        require_table(done_project, system, json.loads((place / "per_question.json").read_text()))
+        require_report(place / "report")
+
+
+def require_table(project: Path, system: str, table: dict[str, Any]) -> None:
+    """Check that the table has every score of the published copy, and says what is missing."""
+    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["data"]]
+    by_question = {row["question_id"]: row for row in rows}
+    expected = fetch(
+        project,
+        "SELECT question_id, evaluator || '.' || metric, value, status FROM scores "
+        f"SEMI JOIN leaderboard USING (benchmark, system, evaluator, metric, signature) "
+        f"WHERE system = '{system}'",
+    )
+    assert expected
+    for question, name, value, status in expected:
+        assert by_question[question][name] == pytest.approx(value)
+        if value is None:
+            assert f"{name}: {status}" in by_question[question]["not_scored"]
+    answers = fetch(
+        project, f"SELECT question_id, answer FROM predictions WHERE system = '{system}'"
+    )
+    assert {name: by_question[name]["answer"] for name, _ in answers} == dict(answers)
+
+
+def require_report(folder: Path) -> None:
+    """Check that the report has the page of the benchmark with all that it loads."""
+    (address,) = re.findall(r'<a href="([^"]+)"', (folder / "index.html").read_text("utf-8"))
+    page = folder / unquote(address)
+    text = page.read_text("utf-8")
+    assert "harbour" in text
+    loaded = re.findall(r'(?:src|href)="(\.\./[^"#]+)"', text)
+    assert loaded
+    for each in loaded:
+        assert (page.parent / each).is_file(), each
 
 
 @pytest.mark.parametrize(

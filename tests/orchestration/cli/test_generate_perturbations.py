@@ -185,3 +185,50 @@ def test_questions_and_variants_together_give_flips(tmp_path: Path) -> None:
     )
     slices = results.leaderboard["slice"].unique().to_list()
     assert {"perturbation=typos", "perturbation=case"} <= set(slices)
+
+
+MAPPED = """\
+benchmarks:
+  tickets:
+    questions: tickets*.{csv,jsonl}
+    predictions: "{system}.jsonl"
+    columns:
+      questions: {ticket: question_id, subject: question, solution: expected_answer}
+    tags: [lang]
+    evaluators: [rouge]
+"""
+
+
+def test_files_of_a_benchmark_are_read_as_it_reads_them(tmp_path: Path) -> None:
+    configuration = MAPPED.replace("tickets*.{csv,jsonl}", "tickets*.*")
+    (tmp_path / "scoreline.yaml").write_text(configuration, "utf-8")
+    text = "ticket,subject,solution,lang\n7,When does the last ferry sail?,At ten.,en\n"
+    (tmp_path / "tickets.csv").write_text(text, "utf-8")
+    given = ("--questions", "tickets.csv", "--kinds", "case", "--out", "tickets-case.jsonl")
+    done = scoreline(tmp_path, "generate", "perturbations", *given)
+    assert done.code == 0, done.err
+    (row,) = written(tmp_path / "tickets-case.jsonl")
+    assert (row["perturbs"], row["expected_answer"], row["lang"]) == ("7", "At ten.", "en")
+    # The benchmark reads the variants beside its own file.
+    answers = [{"question_id": each, "answer": "At ten."} for each in ("7", row["question_id"])]
+    save(tmp_path / "north.jsonl", answers)
+    done = scoreline(tmp_path, "run", "--format", "json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["scored"] > 0
+
+
+def test_two_ways_to_read_a_file_need_a_choice(tmp_path: Path) -> None:
+    other = MAPPED.replace("tickets:", "others:").replace("subject:", "solution:", 1)
+    other = other.replace("solution: question, solution: expected_answer", "solution: question")
+    configuration = MAPPED + other.removeprefix("benchmarks:\n")
+    configuration = configuration.replace("tickets*.{csv,jsonl}", "tickets.csv")
+    (tmp_path / "scoreline.yaml").write_text(configuration, "utf-8")
+    text = "ticket,subject,solution,lang\n7,When does it sail?,At ten tonight.,en\n"
+    (tmp_path / "tickets.csv").write_text(text, "utf-8")
+    given = ("--questions", "tickets.csv", "--kinds", "case", "--out", "v.jsonl")
+    done = scoreline(tmp_path, "generate", "perturbations", *given)
+    assert done.code == 2
+    assert "'tickets' and 'others' read it in different ways: choose one with" in done.err
+    done = scoreline(tmp_path, "generate", "perturbations", *given, "--benchmark", "others")
+    assert done.code == 0, done.err
+    assert written(tmp_path / "v.jsonl")[0]["question"].lower() == "at ten tonight."

@@ -8,7 +8,7 @@ import pytest
 
 from orchestration.config.load import load_config
 from orchestration.errors import SettingsError
-from warehouse.formats.columns import Columns, Scaled
+from warehouse.formats.columns import Columns, Conversion
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ tags: [lang, dataset, lang]"""
 def test_a_column_may_be_in_another_unit(tmp_path: Path) -> None:
     keys = """questions: q.csv
 columns: {predictions: {latency_ms: {to: latency_s, scale: 0.001}}}"""
-    assert load(tmp_path, keys).predictions == {"latency_ms": Scaled("latency_s", 0.001)}
+    assert load(tmp_path, keys).predictions == {"latency_ms": Conversion("latency_s", 0.001)}
 
 
 @pytest.mark.parametrize(
@@ -98,3 +98,50 @@ def test_mistakes_are_named(tmp_path: Path, keys: str, line: int, said: str) -> 
         load(tmp_path, keys)
     (fault,) = caught.value.faults
     assert (fault.line, fault.message[: len(said)]) == (line, said)
+
+
+def test_columns_may_be_optional_and_of_one_system(tmp_path: Path) -> None:
+    keys = """questions: q.csv
+columns:
+  predictions:
+    docs: {to: retrieved.doc_id, separator: ";"}
+    ms: {to: latency_s, scale: 0.001, optional: true}
+  systems: {north: {reply: answer}}"""
+    columns = load(tmp_path, keys)
+    assert columns.predictions == {
+        "docs": Conversion("retrieved.doc_id", separator=";"),
+        "ms": Conversion("latency_s", 0.001, optional=True),
+    }
+    assert columns.predictions_of("north").keys() == {"docs", "ms", "reply"}
+    assert columns.predictions_of("south").keys() == {"docs", "ms"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (
+            "columns: {predictions: {ids: retrieved.docid}}",
+            "unknown field 'retrieved.docid' (did you mean 'retrieved.doc_id'?)",
+        ),
+        (
+            "columns: {predictions: {a: {to: answer, separator: ';'}}}",
+            "'answer' is not a list: expected one of",
+        ),
+        (
+            "columns: {systems: {x: {a: anwser}}}",
+            "unknown field 'anwser' (did you mean 'answer'?)",
+        ),
+        (
+            "predictions: p.jsonl\ncolumns: {systems: {x: {a: answer}}}",
+            "expected {system} in the path of 'predictions', which tells the systems apart",
+        ),
+    ],
+)
+def test_mistakes_in_lists_and_systems(
+    tmp_path: Path, keys: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if keys.startswith("predictions"):
+        monkeypatch.setitem(globals(), "TOP", TOP.replace("    predictions: p/{system}.csv\n", ""))
+    with pytest.raises(SettingsError) as caught:
+        load(tmp_path, f"questions: q.csv\n{keys}")
+    assert said in str(caught.value)

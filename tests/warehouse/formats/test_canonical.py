@@ -117,7 +117,7 @@ def test_a_bad_row_of_a_csv_file(tmp_path: Path, text: str, line: int, said: str
         ("p.csv", b"question_id,question_id\na,b\n", "p.csv:1: the header names"),
         ("p.csv", b"question_id\n\xff\n", "p.csv:2: not UTF-8"),
         ("p.parquet", b"PAR1", "p.parquet: not Parquet"),
-        ("p.xlsx", b"x", "p.xlsx: unknown file suffix '.xlsx'; expected .jsonl"),
+        ("p.xls", b"x", "p.xls: unknown file suffix '.xls'; expected .jsonl"),
         ("p.json", b'[{"question_id": "a"},\n{"question_id": }]', "p.json:2: not JSON"),
         ("p.json", b"[\n\n\xff]", "p.json:3: not UTF-8"),
         ("p.json", b"[1] x", "p.json:1: not JSON: expected the end"),

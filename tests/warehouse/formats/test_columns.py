@@ -117,7 +117,7 @@ def test_a_text_that_begins_with_a_bracket_stays_a_text(
     assert given.record.contexts == [text]
 
 
-@pytest.mark.parametrize("cell", ['["a", "b"', "['a', 'b']", '[ "a", NaN]', "[1, 2]"])
+@pytest.mark.parametrize("cell", ['["a", "b"', "['a', 'b'", "['a' 'b']", '[ "a", NaN]', "[1, 2]"])
 def test_a_list_of_a_csv_file_that_is_not_valid_is_no_text(tmp_path: Path, cell: str) -> None:
     path = write(tmp_path / "q.csv", [{"question_id": "a", "expected_answer": cell}])
     (read,) = read_questions(Source(path))

@@ -36,6 +36,7 @@ COUNTS = {
     "inspect": (1, 1, 0),
     "langfuse": (1, 2, 0),
     "lm-eval": (2, 2, 0),
+    "mlflow": (1, 1, 0),
     "openinference": (1, 1, 0),
     "phoenix-experiment": (1, 2, 0),
     "promptfoo": (1, 2, 0),
@@ -51,6 +52,7 @@ NESTED = [
     "eval-studio",
     "langfuse",
     "lm-eval",
+    "mlflow",
     "openinference",
     "phoenix-experiment",
     "promptfoo",
@@ -123,6 +125,7 @@ def test_the_examples_are_read(tmp_path: Path, name: str) -> None:
         "deepeval",
         "eval-studio",
         "lm-eval",
+        "mlflow",
         "phoenix-experiment",
         "promptfoo",
         "ragas",
@@ -156,7 +159,15 @@ ODD = st.recursive(
 EXPECTED = re.compile(r"expected|missing|outside|occurs twice|too large")
 
 
-EXPORTS = ["deepeval", "inspect", "langfuse", "openinference", "phoenix-experiment", "promptfoo"]
+EXPORTS = [
+    "deepeval",
+    "inspect",
+    "langfuse",
+    "mlflow",
+    "openinference",
+    "phoenix-experiment",
+    "promptfoo",
+]
 """The formats whose files are easily taken for each other: rows of JSON with inputs and outputs."""
 
 
@@ -179,7 +190,7 @@ def test_a_file_of_another_tool_is_refused(tmp_path: Path, name: str, other: str
             assert "expected ." in fault
         else:
             assert re.match(
-                r"expected .*(Deep|Inspect|Langfuse|Phoenix|spans|promptfoo).+found|"
+                r"expected .*(Deep|Inspect|Langfuse|MLflow|Phoenix|spans|promptfoo).+found|"
                 r"expected test cases",
                 fault,
             )

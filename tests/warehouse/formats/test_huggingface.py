@@ -228,7 +228,7 @@ def test_images_are_named(tmp_path: Path) -> None:
 
 
 def test_damaged_files_and_rows_are_named(tmp_path: Path) -> None:
-    rows = {"question_id": ["a", "b"], "gold_relevance": ['{"d1": 2}', "{'d1': 2}"]}
+    rows = {"question_id": ["a", "b"], "gold_relevance": ['{"d1": 2}', "{'d1': 2"]}
     datasets.Dataset.from_dict(rows).save_to_disk(tmp_path)
     (file,) = files_of(tmp_path, None)
     read = list(read_questions(Source(file)))

@@ -199,6 +199,42 @@ _TRACES = [
         "total_cost": 0.5,
     },
 ]
+_TRACE: dict[str, Any] = {
+    "info": {
+        "trace_id": "t",
+        "state": "OK",
+        "request_time": "2026-01-31T09:30:00Z",
+        "execution_duration_ms": 10,
+        "trace_metadata": {"mlflow.trace.tokenUsage": '{"input_tokens": 1}', "system": "s"},
+        "tags": {"question_id": "q"},
+        "assessments": [
+            {"assessment_name": "expected_facts", "expectation": {"value": ["a"]}},
+            {"assessment_name": "right", "feedback": {"value": True}, "source": {}},
+        ],
+    },
+    "data": {
+        "spans": [
+            {
+                "span_id": "a",
+                "parent_span_id": None,
+                "status": {"code": "STATUS_CODE_OK"},
+                "attributes": {
+                    "mlflow.spanInputs": {"messages": [{"role": "user", "content": "?"}]},
+                    "mlflow.spanOutputs": {"answer": "a"},
+                },
+            },
+            {
+                "span_id": "b",
+                "parent_span_id": "a",
+                "attributes": {
+                    "mlflow.spanType": "RETRIEVER",
+                    "mlflow.spanOutputs": [{"page_content": "c", "metadata": {"doc_uri": "d"}}],
+                },
+            },
+        ]
+    },
+}
+
 FILES: dict[str, tuple[Any, Any]] = {
     "canonical": (
         {
@@ -240,6 +276,7 @@ FILES: dict[str, tuple[Any, Any]] = {
     "inspect": (None, _INSPECT),
     "langfuse": (None, _TRACES),
     "lm-eval": (None, _LOG),
+    "mlflow": (None, _TRACE),
     "openinference": (None, _SPANS),
     "phoenix-experiment": (None, [_RUN]),
     "promptfoo": (None, {"results": {"results": [_RESULT]}}),

@@ -219,7 +219,7 @@ def test_a_row_that_cannot_be_read_is_named(tmp_path: Path, row: dict[str, Any],
     [
         ("['a' 'b']", "expected commas between the elements of the list; NumPy writes none"),
         ("['a'\n 'b']", "expected commas"),
-        ("['a', b]", "expected a list as JSON or Python write it, found the text \"['a', b]\""),
+        ("['a', b]", "expected a list as JSON or Python writes it, found \"['a', b]\" ("),
         ("'a'", "expected a list"),
         ("[" * 400, "expected a list"),
     ],

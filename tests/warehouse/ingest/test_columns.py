@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from warehouse.errors import InputError
-from warehouse.formats.columns import Columns, Scaled
+from warehouse.formats.columns import Columns, Conversion
 from warehouse.ingest import plan
 from warehouse.ingest.ingest import PREDICTIONS, QUESTIONS, ingest
 from warehouse.ingest.plan import BenchmarkFiles
@@ -87,20 +87,20 @@ def test_a_column_in_another_unit_is_converted(
         case _:
             write(path, rows)
     columns = Columns(
-        predictions={"ms": Scaled("latency_s", 0.001), "cents": Scaled("cost_usd", 0.01)}
+        predictions={"ms": Conversion("latency_s", 0.001), "cents": Conversion("cost_usd", 0.01)}
     )
     given = files(tmp_path, ASKED, GIVEN, columns)
     ingest(warehouse, [replace(given, predictions=[(path, "s")])])
     found = warehouse.fetch("SELECT latency_s, cost_usd FROM predictions ORDER BY question_id")
     # As decimal fractions: 9 * 0.001 is 0.009000000000000001.
     assert found.rows() == [(0.009, 0.125), (1986.5, None)]
-    other = replace(columns, predictions=columns.predictions | {"ms": Scaled("latency_s", 1)})
+    other = replace(columns, predictions=columns.predictions | {"ms": Conversion("latency_s", 1)})
     again = ingest(warehouse, [replace(given, predictions=[(path, "s")], columns=other)])
     assert not again["t", PREDICTIONS].unchanged
 
 
 def test_a_text_is_not_converted(warehouse: Warehouse, tmp_path: Path) -> None:
-    columns = Columns(predictions={"ms": Scaled("latency_s", 0.001)})
+    columns = Columns(predictions={"ms": Conversion("latency_s", 0.001)})
     given = [{"question_id": "a", "ms": "9 ms"}]
     with pytest.raises(InputError, match="ms: expected a number, found the text '9 ms'"):
         ingest(warehouse, [files(tmp_path, ASKED, given, columns)])
@@ -184,3 +184,32 @@ def test_a_tag_of_ragas_is_a_column_of_the_answers(warehouse: Warehouse, tmp_pat
     ingest(warehouse, [given])
     tags = warehouse.fetch("SELECT question, tags['dataset'] FROM questions ORDER BY question")
     assert tags.rows() == [("How?", "y"), ("Why?", "x")]
+
+
+def test_columns_of_one_system_come_first(tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text('{"question_id": "a", "question": "Why?"}\n')
+    (tmp_path / "north.csv").write_text("id,reply,note\na,Yes.,x\n")
+    (tmp_path / "south.csv").write_text("id,output,reply\na,No.,unused\n")
+    columns = Columns(predictions={"reply": "answer"}, systems={"south": {"output": "answer"}})
+    files: list[tuple[Path, str | None]] = [
+        (tmp_path / f"{name}.csv", name) for name in ("north", "south")
+    ]
+    given = BenchmarkFiles(
+        benchmark="b",
+        format="canonical",
+        questions=[tmp_path / "q.jsonl"],
+        predictions=files,
+        columns=columns,
+    )
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    ingest(warehouse, [given])
+    sql = "SELECT system, answer FROM predictions ORDER BY 1"
+    assert warehouse.fetch(sql).rows() == [("north", "Yes."), ("south", "No.")]
+    # A change of one system's columns is read again.
+    (tmp_path / "south.csv").write_text("id,output,reply\na,No.,Never.\n")
+    changed = replace(given, columns=replace(columns, systems={}))
+    ingest(warehouse, [changed])
+    assert warehouse.fetch(sql).rows() == [("north", "Yes."), ("south", "Never.")]
+    misspelt = replace(columns, systems={"sout": {"output": "answer"}})
+    with pytest.raises(InputError, match=r"names the system 'sout', .*; did you mean 'south'\?"):
+        ingest(warehouse, [replace(given, columns=misspelt)])

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from records.error_messages import RecordError
 from warehouse.errors import InputError, Problem, closest_match
-from warehouse.formats.columns import NO_COLUMNS, Scaled, field_of
+from warehouse.formats.columns import NO_COLUMNS, Conversion, field_of
+from warehouse.formats.readers.cells.lists import LISTS, PARTS, items, parse
 from warehouse.formats.readers.strict_json import is_list
 
 if TYPE_CHECKING:
@@ -35,6 +36,12 @@ PREDICTION_ALIASES: Final[Mapping[str, str]] = {
 GIVEN_BY: Final[Mapping[str, str]] = {"contexts": "retrieved"}
 """Fields that another field provides, too."""
 
+PARTS_OF: Final[Mapping[str, str]] = {
+    "retrieved": "doc_id",
+    **{name: name.removeprefix("retrieved.") for name in PARTS},
+}
+"""The members of a retrieved document by the field that lists them; a plain list is of ids."""
+
 MAX_SHOWN: Final = 12
 """The number of columns that a message lists."""
 
@@ -58,6 +65,10 @@ class FieldNames:
             contains them.
         written: The columns by field where they differ, for error messages.
         has_id: Whether the header must contain the required field.
+        needs_columns: Whether a column may not be missing because rows have its field; a header
+            sets it.
+        notes: Collects notes on the file.
+        texts: The field with the passages, which belong to ids in columns of their own.
     """
 
     def __init__(
@@ -85,10 +96,12 @@ class FieldNames:
         self.known = {*known, *columns, *aliases}
         self.written: dict[str, str] = {}
         self.has_id = True
+        self.notes: list[str] = []
+        self.texts = "contexts"
         self._path = path
         self._columns = {name: field_of(target) for name, target in columns.items()}
-        self._scaled = {
-            name: target for name, target in columns.items() if isinstance(target, Scaled)
+        self._conversions = {
+            name: target for name, target in columns.items() if isinstance(target, Conversion)
         }
         self._aliases = aliases
         self._used = {} if used is None else used
@@ -97,6 +110,7 @@ class FieldNames:
         self._cache: dict[tuple[str, ...], dict[str, str]] = {}
         self._seen: dict[str, None] = {}
         self._delimiter: str | None = None
+        self.needs_columns = False
 
     def rename(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return a row under the names of fields.
@@ -114,18 +128,63 @@ class FieldNames:
         if not names:
             return row
         named = {
-            names.get(name, name): self.convert(name, value) if self._scaled else value
+            names.get(name, name): self.convert(name, value) if self._columns else value
             for name, value in row.items()
         }
         text = named.get("contexts")
         if isinstance(text, str) and "contexts" not in row:
             named["contexts"] = text if self._with_json and is_list(text) else [text]
-        return named
+        return self.pair(named)
+
+    def is_list(self, column: str) -> bool:
+        """Return whether `columns` names a column after a field that is a list."""
+        return self._columns.get(column) in LISTS
 
     def convert(self, column: str, value: object) -> object:
-        """Return the value of a column in the unit of its field."""
-        scaled = self._scaled.get(column)
-        return value if scaled is None else scaled.convert(value)
+        """Return the value of a column in the unit of its field, and the items of a list.
+
+        Raises:
+            RecordError: A text is not a list of such items.
+        """
+        conversion = self._conversions.get(column)
+        kind = LISTS.get(self._columns.get(column, ""))
+        if kind is not None:
+            return items(value, kind, column, None if conversion is None else conversion.separator)
+        return value if conversion is None else conversion.convert(value)
+
+    def pair(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return a row in which columns of ids, texts, scores are one list of what was retrieved.
+
+        Ids without a column of their texts belong to the contexts of the row.
+
+        Raises:
+            RecordError: There are not as many of one as of another.
+        """
+        given = {name: PARTS_OF[name] for name in self._columns.values() if name in PARTS_OF}
+        lists = {
+            part: row[name]
+            for name, part in given.items()
+            if isinstance(row.get(name), list) and not any(isinstance(e, dict) for e in row[name])
+        }
+        if not lists:
+            return row
+        texts = row.get(self.texts)
+        if "text" not in lists and texts is not None:
+            lists["text"] = parse(texts, self.texts) if isinstance(texts, str) else texts
+        written = {part: self.written.get(name, name) for name, part in given.items()}
+        written.setdefault("text", self.written.get(self.texts, self.texts))
+        (first, values), *others = lists.items()
+        for part, other in others:
+            if not isinstance(other, list) or len(other) != len(values):
+                count = len(other) if isinstance(other, list) else 1
+                message = f"{written[part]}: expected as many items as {written[first]} has, "
+                raise RecordError([message + f"{len(values)}, found {count}"])
+        kept = {name: value for name, value in row.items() if PARTS_OF.get(name) not in lists}
+        kept.pop(self.texts if "text" in lists else "", None)
+        retrieved = [
+            dict(zip(lists, each, strict=True)) for each in zip(*lists.values(), strict=True)
+        ]
+        return {**kept, "retrieved": retrieved}
 
     def fields(self, columns: tuple[str, ...]) -> Mapping[str, str]:
         """Return the field of each of these columns that has another name.
@@ -180,7 +239,7 @@ class FieldNames:
             InputError: A column that `columns` names or the required field is missing, or two
                 columns provide one field.
         """
-        self._delimiter = delimiter
+        self._delimiter, self.needs_columns = delimiter, True
         try:
             names = self.fields(tuple(columns))
         except RecordError as error:
@@ -198,11 +257,24 @@ class FieldNames:
         Raises:
             InputError: It lacks one; names the columns that it has.
         """
-        missing = [name for name in self._columns if self._seen and name not in self._seen]
+        missing = [
+            name
+            for name, field in self._columns.items()
+            if self._seen and name not in self._seen and not self._may_lack(name, field)
+        ]
         if missing:
             reason = f"no column {missing[0]!r}, which `columns` names"
             reason += self.describe(missing[0])
             raise InputError([Problem(self._path, line, reason)])
+
+    def _may_lack(self, column: str, field: str) -> bool:
+        """Return whether a file may lack a column: it is optional, or rows have the field itself.
+
+        Such rows are those that `scoreline generate` writes. A header is rather a mistake.
+        """
+        conversion = self._conversions.get(column)
+        is_field = field in self._seen and not self.needs_columns
+        return is_field or (conversion is not None and conversion.optional)
 
     def describe(self, missing: str) -> str:
         """Return the end of a message about a missing column: those found, and a near name."""

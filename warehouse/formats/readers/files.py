@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 CHUNK_BYTES: Final = MIB
 COMPRESSED: Final = {".gz": "gzip", ".zst": "Zstandard"}
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_BINARY: Final = frozenset({".parquet", ".xlsx", ".xlsm"})
 _MARK_BYTES: Final = 4
 _MAGIC: Final = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
 _ENCODINGS: Final = {
@@ -130,7 +131,7 @@ def _require_text(path: Path, reader: io.BufferedReader) -> None:
     Raises:
         InputError: The file is compressed once more than its name says, or UTF-16 or UTF-32.
     """
-    if kind(path) == ".parquet":
+    if kind(path) in _BINARY:
         return
     beginning = reader.peek(_MARK_BYTES)[:_MARK_BYTES]
     file = shlex.quote(str(path))

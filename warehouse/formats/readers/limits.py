@@ -40,6 +40,9 @@ MAX_REPEATED: Final = 10_000_000
 MAX_VALUES: Final = 100_000
 """The number of values per row, on average, that a column of a large Parquet file may hold."""
 
+MAX_CELLS: Final = 10_000_000
+"""The cells of the part of an Excel sheet with values, empty ones included."""
+
 MAX_REJECTED: Final = 1_000_000
 """The maximum number of rejected rows of a file."""
 

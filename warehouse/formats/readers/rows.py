@@ -1,4 +1,4 @@
-"""Rows of JSON Lines, JSON, CSV and Parquet files as plain dictionaries."""
+"""Rows of JSON Lines, JSON, CSV, Excel and Parquet files as plain dictionaries."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from records.error_messages import RecordError, found
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import SHOWN, Reject
+from warehouse.formats.readers.cells.excel import excel_rows
 from warehouse.formats.readers.files import COMPRESSED, joined, kind, lines, opened
 from warehouse.formats.readers.json_stream import JsonStream
 from warehouse.formats.readers.limits import LONGEST_ROW, MAX_FIELDS, too_long, too_many_fields
@@ -46,9 +47,10 @@ def rows(
 ) -> Iterator[Row | Reject]:
     """Yield the rows of a file according to its suffix.
 
-    The file is `.jsonl`, `.json`, `.csv` or `.parquet`, plain, `.gz` or `.zst`. In a JSON object of
-    rows, the keys become the field `key`. The shape says how to parse the cells of a CSV file, and
-    `names` gives columns the names of fields. For `may_have_index` see `csv_rows`.
+    The file is `.jsonl`, `.json`, `.csv`, `.xlsx` or `.parquet`, plain, `.gz` or `.zst`. In a JSON
+    object of rows, the keys become the field `key`. The shape says how to parse the cells of CSV
+    and Excel files, and `names` gives columns the names of fields. For `may_have_index` see
+    `csv_rows`.
 
     Raises:
         InputError: The file cannot be read, its suffix is unknown, or a column is missing.
@@ -60,6 +62,8 @@ def rows(
             return named_rows(json_members(path, key=key), names)
         case ".csv":
             return _with_text(csv_rows(path, shape, names, may_have_index=may_have_index))
+        case ".xlsx" | ".xlsm":
+            return _with_text(excel_rows(path, shape, names))
         case ".parquet":
             return named_rows(_with_text(parquet_rows(path)), names, has_header=True)
         case other:
@@ -68,8 +72,8 @@ def rows(
                     Problem(
                         path,
                         None,
-                        f"unknown file suffix {other!r}; expected .jsonl, .json, .csv or "
-                        ".parquet, each also with .gz or .zst",
+                        f"unknown file suffix {other!r}; expected .jsonl, .json, .csv, "
+                        ".xlsx or .parquet, each also with .gz or .zst",
                     )
                 ]
             )

@@ -59,7 +59,7 @@ def first_repeated(names: Iterable[str]) -> str | None:
     return None
 
 
-_TOO_DEEP: Final = f"nested more than {MAX_DEPTH} levels deep"
+TOO_DEEP: Final = f"nested more than {MAX_DEPTH} levels deep"
 
 _DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_refuse_repeated_keys, parse_constant=_refuse_constant, parse_float=_finite
@@ -85,10 +85,10 @@ def value_at(text: str, start: int) -> tuple[Any, int]:
             message = f"a number has more than {sys.get_int_max_str_digits():,} digits"
         raise NotJsonError(message, start) from None
     except RecursionError:
-        raise NotJsonError(_TOO_DEEP, start) from None
+        raise NotJsonError(TOO_DEEP, start) from None
     opened = text.count("[", start, end) + text.count("{", start, end)
     if opened > MAX_DEPTH and isinstance(value, dict | list) and is_too_deep(value):
-        raise NotJsonError(_TOO_DEEP, start)
+        raise NotJsonError(TOO_DEEP, start)
     if _SURROGATE.search(text, start, end):
         _refuse_lone_surrogates(value, start)
     return value, end

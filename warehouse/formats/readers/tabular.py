@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import ast
 import csv
-import io
 import re
-import tokenize
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain, islice, pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, get_origin
 
-from records.error_messages import RecordError, found
+from records.error_messages import RecordError
 from records.message import Time
 from records.record import Texts
 from warehouse.errors import InputError, Problem
 from warehouse.formats.columns import NO_COLUMNS
 from warehouse.formats.format import SHOWN, Reject
+from warehouse.formats.readers.cells.lists import parse
 from warehouse.formats.readers.field_names import DELIMITERS, FieldNames
 from warehouse.formats.readers.files import joined, lines
 from warehouse.formats.readers.limits import LONGEST_ROW, MAX_LINES, too_long, too_many_fields
 from warehouse.formats.readers.strict_json import NotJsonError, decode, first_repeated, is_list
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from records.record import Record
@@ -42,9 +40,9 @@ class Shape:
     """How to parse the cells of a CSV file; cells of other columns are text.
 
     Attributes:
-        json: Columns whose cells hold JSON lists and objects.
+        json: Columns whose cells hold lists and objects, as JSON or Python writes them.
         numbers: Columns whose cells hold numbers, or true and false.
-        text_or_json: Columns whose cells hold a JSON list or text; see `is_list`.
+        text_or_json: Columns whose cells hold a list or text; see `is_list`.
         text_or_whole: Columns whose cells hold a whole number or text.
         text_or_number: Columns whose cells hold any number or text.
     """
@@ -71,6 +69,18 @@ class Shape:
             text_or_json=frozenset(types.get("texts", [])),
             text_or_whole=frozenset(types.get("int", [])),
             text_or_number=frozenset(types.get("time", [])),
+        )
+
+    def is_json(self, name: str, cell: str) -> bool:
+        """Return whether a cell of a column holds a list or object."""
+        return name in self.json or (name in self.text_or_json and is_list(cell))
+
+    def is_number(self, name: str, cell: str) -> bool:
+        """Return whether a cell of a column holds a number, or true or false."""
+        return (
+            name in self.numbers
+            or (name in self.text_or_whole and _WHOLE.fullmatch(cell) is not None)
+            or (name in self.text_or_number and _NUMBER.fullmatch(cell) is not None)
         )
 
 
@@ -101,7 +111,7 @@ def csv_rows(
             yield Reject(line, reason, delimiter.join(cells)[:SHOWN])
         else:
             given = zip(header, cells, strict=True)
-            yield _row({name: cell for name, cell in given if cell}, line, shape, names)
+            yield read_cells({name: cell for name, cell in given if cell}, line, shape, names)
 
 
 def csv_cells(path: Path, known: Collection[str]) -> Iterator[tuple[list[str], int, str]]:
@@ -199,94 +209,59 @@ def _delimiter(path: Path, header: str, line: int, known: Collection[str]) -> st
     return possible[0] if possible else ","
 
 
-def _row(
+def read_cells(
     cells: dict[str, str], line: int, shape: Shape, names: FieldNames | None
 ) -> tuple[dict[str, Any], int] | Reject:
+    """Return the fields of a row of texts by column, or the reason why they are not valid."""
     row: dict[str, Any] = {}
     try:
         fields = NO_COLUMNS if names is None else names.fields(tuple(cells))
     except RecordError as error:
         return Reject(line, str(error), ",".join(cells.values())[:SHOWN])
-    for column, cell in cells.items():
-        name = fields.get(column, column)
-        if name == "contexts" != column and not is_list(cell):
-            row[name] = [cell]
-            continue
-        is_json = name in shape.json or (name in shape.text_or_json and is_list(cell))
-        is_number = (
-            name in shape.numbers
-            or (name in shape.text_or_whole and _WHOLE.fullmatch(cell) is not None)
-            or (name in shape.text_or_number and _NUMBER.fullmatch(cell) is not None)
-        )
-        if is_json or is_number:
-            try:
-                value = decode(cell)
+    try:
+        for column, cell in cells.items():
+            name = fields.get(column, column)
+            if names is not None and names.is_list(column):
+                row[name] = _list(column, cell, name in shape.json, names)
+            elif name == "contexts" != column and not is_list(cell):
+                row[name] = [cell]
+            elif shape.is_json(name, cell):
+                row[name] = parse(cell, column)
+            elif shape.is_number(name, cell):
+                value = _decoded(cell, column)
                 row[name] = value if names is None else names.convert(column, value)
-            except NotJsonError as error:
-                wanted = "JSON" if is_json else "a number"
-                reason = f"{column}: expected {wanted}, found {cell[:60]!r} ({error})"
-                return Reject(line, reason, ",".join(cells.values())[:SHOWN])
-        else:
-            row[name] = cell
-    return row, line
+            else:
+                row[name] = cell
+        return (row if names is None else names.pair(row)), line
+    except RecordError as error:
+        return Reject(line, str(error), ",".join(cells.values())[:SHOWN])
+
+
+def _list(column: str, cell: str, is_json: bool, names: FieldNames) -> object:  # noqa: FBT001
+    """Return the value of a column that is read as a list, or as the object that its cell holds."""
+    if is_json and cell.lstrip()[:1] == "{":
+        return parse(cell, column)
+    return names.convert(column, cell)
+
+
+def _decoded(cell: str, column: str) -> Any:
+    try:
+        return decode(cell)
+    except NotJsonError as error:
+        message = f"{column}: expected a number, found {cell[:60]!r} ({error})"
+        raise RecordError([message]) from None
 
 
 def decode_texts(fields: dict[str, Any], shape: Shape) -> dict[str, Any]:
-    """Parse lists and objects that a database or a frame holds as JSON text.
+    """Parse lists and objects that a database or a frame holds as text.
 
     Raises:
-        RecordError: One of them is not JSON.
+        RecordError: One of them is neither JSON nor as Python writes it.
     """
-    parsed = dict(fields)
-    for name, value in fields.items():
-        if isinstance(value, str) and (
-            name in shape.json or (name in shape.text_or_json and is_list(value))
-        ):
-            try:
-                parsed[name] = decode(value)
-            except NotJsonError as error:
-                message = f"{name}: expected JSON, found {value[:60]!r} ({error})"
-                raise RecordError([message]) from None
-    return parsed
-
-
-def literal(cell: str, name: str) -> Any:
-    """Return the list or object in a cell, written as JSON or as Python prints it.
-
-    Raises:
-        RecordError: It is neither, or it has too many elements.
-    """
-    try:
-        return decode(cell)
-    except NotJsonError:
-        pass
-    wrong = RecordError(
-        [f"{name}: expected a list as JSON or Python write it, found {found(cell)}"]
-    )
-    try:
-        tokens = list(islice(tokenize.generate_tokens(io.StringIO(cell).readline), MAX_TOKENS))
-        if len(tokens) == MAX_TOKENS:
-            raise RecordError([f"{name}: expected at most {MAX_TOKENS // 2:,} texts in the list"])
-        # NumPy prints lists without commas, which Python would read as one long text.
-        if _lacks_commas(tokens):
-            said = "expected commas between the elements of the list; NumPy writes none"
-            raise RecordError([f"{name}: {said}"])
-        value = ast.literal_eval(cell)
-    except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
-        raise wrong from None
-    if not isinstance(value, list | dict):
-        raise wrong
-    return value
-
-
-def _lacks_commas(tokens: Sequence[tokenize.TokenInfo]) -> bool:
-    """Return whether a text follows a text, or an object an object."""
-    given = [each for each in tokens if each.type not in {tokenize.NL, tokenize.NEWLINE}]
-    return any(
-        (first.type, second.type) == (tokenize.STRING, tokenize.STRING)
-        or (first.string, second.string) == ("}", "{")
-        for first, second in pairwise(given)
-    )
+    return {
+        name: parse(value, name) if isinstance(value, str) and shape.is_json(name, value) else value
+        for name, value in fields.items()
+    }
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""Cells of tables: lists in texts, and workbooks of Excel."""

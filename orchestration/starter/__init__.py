@@ -36,7 +36,7 @@ class FilesExist(OrchestrationError):  # noqa: N818
 
 def starters() -> Mapping[str, Callable[[], Starter]]:
     """Return what makes the starter of each format, but for that of Scoreline's own."""
-    from orchestration.starter import sources, tools
+    from orchestration.starter import sources, tools, traces
 
     return {
         "beir": sources.beir,
@@ -45,9 +45,11 @@ def starters() -> Mapping[str, Callable[[], Starter]]:
         "eval-studio": sources.eval_studio,
         "huggingface": sources.huggingface,
         "inspect": tools.inspect,
-        "langfuse": tools.langfuse,
+        "langfuse": traces.langfuse,
         "lm-eval": tools.lm_eval,
-        "openinference": tools.openinference,
+        "mlflow": traces.mlflow,
+        "openinference": traces.openinference,
+        "phoenix-experiment": traces.phoenix_experiment,
         "promptfoo": tools.promptfoo,
         "ragas": tools.ragas,
         "rgb": sources.rgb,

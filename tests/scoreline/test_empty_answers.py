@@ -69,6 +69,13 @@ def test_some_empty_answers() -> None:
     assert 'field "response_text"' in message
 
 
+def test_a_field_beside_other_answers_is_not_the_answer() -> None:
+    given = answers(answer="Rome", prompt="Which? Answer in one word.")
+    given[1]["answer"] = ""
+    ((_, message, _),) = found(given, "rouge")
+    assert message.endswith("no other field of these predictions could hold them")
+
+
 def test_failed_answers_are_not_empty_ones() -> None:
     given = [{"question_id": "q0", "answer": ""}]
     given += [{"question_id": f"q{at}", "error": "timed out"} for at in range(1, N)]

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.mysql import LONGTEXT
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
+from records.packages import install_command
 from warehouse.errors import WarehouseError
 from warehouse.publish.publications import KEPT_TABLES
 from warehouse.publish.stream import BATCH_ROWS
@@ -174,7 +175,7 @@ def _begin_immediately(connection: Connection) -> None:
 
 def _describe_driver(url: URL, error: ModuleNotFoundError) -> str:
     needed = f"{url.get_backend_name()!r} needs the package {error.name!r}"
-    extra = "`pip install scoreline[lake]`" if error.name in ("psycopg", "psycopg2") else None
+    extra = install_command("lake") if error.name in ("psycopg", "psycopg2") else None
     return f"{needed}: {extra or f'`pip install {error.name}`'}"
 
 

@@ -49,6 +49,14 @@ counted AS (
     HAVING n_empty > 0
 ),
 
+-- Unknown fields that answers have beside them: they hold something else.
+beside AS (
+    SELECT DISTINCT benchmark, system, unnest(json_keys(extra)) AS name
+    FROM given
+    JOIN counted USING (benchmark, system)
+    WHERE list_has_any(filled, counted.fields)
+),
+
 -- What unknown fields hold where there is no answer: texts, or lists where the answer is a list.
 unused AS (
     SELECT
@@ -73,6 +81,7 @@ unused AS (
             WHERE NOT is_failed AND NOT list_has_any(filled, counted.fields)
         )
     )
+    ANTI JOIN beside USING (benchmark, system, name)
     WHERE if(list_has_any(fields, ['answer', 'label']),
         json_type(value) = 'VARCHAR' AND trim(value ->> '$') <> '', json_type(value) = 'ARRAY')
     GROUP BY benchmark, system, name, fields

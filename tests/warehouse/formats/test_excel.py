@@ -210,7 +210,7 @@ def test_entities_do_not_expand(tmp_path: Path) -> None:
 def test_a_missing_reader_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     said = reason(read_questions(Source(REAL / "questions.xlsx")))
-    assert said == "Excel files need `pip install scoreline[excel]`"
+    assert said == "Excel files need `pip install 'scoreline[excel]'`"
 
 
 def test_many_cells_that_are_not_closed_take_linear_time() -> None:

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
 
+from records.packages import install_command
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import SHOWN, Reject
 from warehouse.formats.readers.files import content
@@ -72,7 +73,7 @@ def excel_rows(
             SheetVisibleEnum,
         )
     except ImportError as error:
-        message = "Excel files need `pip install scoreline[excel]`"
+        message = f"Excel files need {install_command('excel')}"
         raise InputError([Problem(path, None, message)]) from error
     try:
         parts = _parts(path)

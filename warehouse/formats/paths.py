@@ -163,8 +163,10 @@ def _suggest_names(pattern: Path, root: Path, *, folders: bool) -> str:
     if any(mark in str(folder.relative_to(root)) for mark in "*?{"):
         return ""
     if not folder.is_dir():
-        return f": there is no folder {str(folder)!r}"
+        missing = [folder, *folder.parents]
+        first = next(each for each in reversed(missing) if not each.is_dir())
+        return f": there is no folder {first.name!r}"
     names = [each.name for each in folder.iterdir() if each.is_dir() == folders]
     if not names:
-        return f": the folder {str(folder)!r} " + ("has no folders" if folders else "is empty")
+        return f": the folder {folder.name!r} " + ("has no folders" if folders else "is empty")
     return suggest_name(pattern.name, sorted(names)[:1000] if len(names) > 1000 else names)  # noqa: PLR2004

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from xml.etree import ElementTree as ET
 
-import click
-
+from orchestration.cli.output import echo
 from orchestration.errors import ChecksFailed, OrchestrationError, SettingsError
 from warehouse.errors import InputError
-from warehouse.foreign_text import show_hidden, show_hidden_line
+from warehouse.foreign_text import show_hidden_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -54,7 +53,7 @@ def annotate(level: Literal["error", "warning"], places: Iterable[Place]) -> Non
             for name, value in {**found, "title": "scoreline"}.items()
             if value is not None
         )
-        click.echo(f"::{level} {properties}::{_escape(message, COMMAND_ESCAPES)}", err=True)
+        echo(f"::{level} {properties}::{_escape(message, COMMAND_ESCAPES)}", err=True)
 
 
 def places_of(error: Exception, message: str, config: Path | None) -> list[Place]:
@@ -83,7 +82,7 @@ def _in_clone(file: Path) -> str:
 
 def _escape(text: str, escapes: Mapping[str, str]) -> str:
     """Return a text without what ends a command or a property of it."""
-    return show_hidden("".join(escapes.get(each, each) for each in text))
+    return "".join(escapes.get(each, each) for each in text)
 
 
 @contextmanager

@@ -256,7 +256,7 @@ def test_two_traces_with_one_question_say_what_to_do(tmp_path: Path) -> None:
         (
             "s.csv",
             "context.trace_id,context.span_id,attributes.metadata\nt,s,{'a': b}\n",
-            "attributes.metadata: expected a list as JSON or Python write it, found the text",
+            "attributes.metadata: expected JSON, found \"{'a': b}\"",
         ),
         (
             "s.csv",

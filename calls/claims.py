@@ -94,16 +94,17 @@ class ClaimedCalls:
         # With -1 the stored reply stays, and the cost of the outcome is added to its.
         without_reply = -1 if _is_usable(known) else number
         try:
-            outcome = await send()
+            try:
+                outcome = await send()
+            except EndsBilled as end:
+                await self._ledger.store(end.outcome, without_reply)
+                raise end.error from None
             if outcome.reply is not None:
                 await self._ledger.store(outcome, number)
             elif _is_usable(known) and not outcome.attempts:
                 self._ledger.release(digest)
             else:
                 await self._ledger.store(outcome, without_reply)
-        except EndsBilled as end:
-            await self._ledger.store(end.outcome, without_reply)
-            raise end.error from None
         except BaseException:
             self._ledger.release(digest)
             raise

@@ -47,13 +47,15 @@ def annotate(level: Literal["error", "warning"], places: Iterable[Place]) -> Non
     if not os.environ.get(ACTIONS):
         return
     for message, file, line in places:
-        found = {"file": None if file is None else _in_clone(Path(file)), "line": line}
+        named = None if file is None else _in_clone(Path(file))
+        said = message if named or file is None else f"{file}: {message}"
+        found = {"file": named, "line": None if named is None else line}
         properties = ",".join(
             f"{name}={_escape(str(value), PROPERTY_ESCAPES)}"
             for name, value in {**found, "title": "scoreline"}.items()
             if value is not None
         )
-        echo(f"::{level} {properties}::{_escape(message, COMMAND_ESCAPES)}", err=True)
+        echo(f"::{level} {properties}::{_escape(said, COMMAND_ESCAPES)}", err=True)
 
 
 def places_of(error: Exception, message: str, config: Path | None) -> list[Place]:
@@ -73,11 +75,15 @@ def places_of(error: Exception, message: str, config: Path | None) -> list[Place
     return [Place(message, config)]
 
 
-def _in_clone(file: Path) -> str:
-    """Return the path of a file in the clone, by which GitHub knows it."""
+def _in_clone(file: Path) -> str | None:
+    """Return the path by which GitHub knows a file; None if there is no such file in the clone."""
     clone = Path(os.environ.get(WORKSPACE) or Path.cwd()).resolve()
-    found = file.resolve()
-    return (found.relative_to(clone) if found.is_relative_to(clone) else file).as_posix()
+    try:
+        found = file.resolve()
+        is_there = found.is_relative_to(clone) and found.exists()
+    except ValueError:  # a NUL
+        return None
+    return found.relative_to(clone).as_posix() if is_there else None
 
 
 def _escape(text: str, escapes: Mapping[str, str]) -> str:

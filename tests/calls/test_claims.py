@@ -62,6 +62,20 @@ def test_an_outcome_that_ends_the_run_is_stored() -> None:
     assert ledger.kept == [failed]
 
 
+def test_a_claim_is_released_if_its_outcome_cannot_be_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = FolderLedger(tmp_path)
+
+    async def full(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(ledger, "store", full)
+    with pytest.raises(OSError, match="full"):
+        make(ledger, EndsBilled(outcome(None, CallStatus.JUDGE_ERROR), ConnectionError()))
+    assert make(FolderLedger(tmp_path, "other"), outcome("yes")) == outcome("yes")
+
+
 def test_a_usable_reply_stays_where_another_call_ends_the_run() -> None:
     failed, ledger = outcome(None, CallStatus.TARGET_ERROR), FolderLedger()
     make(ledger, outcome("yes"))

@@ -108,7 +108,8 @@ def write_database(copy: Snapshot, target: Target, benchmark: str | None = None)
             or a table of the schema has another origin.
     """
     url = _address(target)
-    shown = url.render_as_string(hide_password=True)
+    # Drivers take passwords and names of key files as parameters, too.
+    shown = url.set(query={}).render_as_string(hide_password=True)
     try:
         engine = _connect(url)
         try:
@@ -124,10 +125,18 @@ def write_database(copy: Snapshot, target: Target, benchmark: str | None = None)
         raise WarehouseError(_describe_driver(url, error)) from error
     except DBAPIError as error:
         # The message of SQLAlchemy repeats rows, that of the driver may repeat the password.
-        said = " ".join(str(error.orig).split()).replace(str(url.password or "\0"), "***")
+        said = _hide(" ".join(str(error.orig).split()), url)
         raise WarehouseError(f"cannot export to {shown}: {said}") from None
     except SQLAlchemyError as error:
-        raise WarehouseError(f"cannot export to {shown}: {error}") from None
+        raise WarehouseError(f"cannot export to {shown}: {_hide(str(error), url)}") from None
+
+
+def _hide(said: str, url: URL) -> str:
+    """Return a message without the password and the parameters of a URL."""
+    parameters = (value for values in url.normalized_query.values() for value in values)
+    for value in filter(None, (str(url.password or ""), *parameters)):
+        said = said.replace(value, "***")
+    return said
 
 
 def _address(target: Target) -> URL:

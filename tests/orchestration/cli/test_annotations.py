@@ -77,11 +77,16 @@ def test_input_errors_have_files_and_lines(
     tmp_path: Path, in_actions: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     in_actions.chdir(tmp_path)
+    for name in ("a,b:c.csv", "q.csv"):
+        (tmp_path / name).touch()
     problems = [Problem(tmp_path / "a,b:c.csv", 7, "50 % of\r\nit"), Problem("q.csv", None, "x")]
+    problems += [Problem("predictions of 'x'", 3, "y"), Problem("a\0b", None, "z")]
     annotate("error", places_of(InputError(problems), "", None))
     assert capfd.readouterr().err.splitlines() == [
         "::error file=a%2Cb%3Ac.csv,line=7,title=scoreline::50 %25 of%0D%0Ait",
         "::error file=q.csv,title=scoreline::x",
+        "::error title=scoreline::predictions of 'x': y",
+        "::error title=scoreline::a\\x00b: z",
     ]
 
 

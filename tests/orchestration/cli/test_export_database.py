@@ -166,6 +166,10 @@ def test_changed_columns_make_a_table_again(copy: Snapshot, tmp_path: Path) -> N
             ["--to", "postgresql://u:s3cret@127.0.0.1:1/d"],
             "cannot export to postgresql://u:***@127.0.0.1:1/d: ",
         ),
+        (
+            ["--to", "postgresql://u@127.0.0.1:1/d?password=s3cret"],
+            "cannot export to postgresql://u@127.0.0.1:1/d: ",
+        ),
     ],
 )
 def test_slips_are_errors_without_secrets(

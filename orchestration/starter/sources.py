@@ -174,7 +174,7 @@ def trace() -> Starter:
             )
         files[f"{system}.json"] = tools.as_json(rows)
     keys = 'predictions: "{system}.json"\n'
-    return Starter(files, keys + "evaluators: [citation, evidence_overlap]\n")
+    return Starter(files, keys + "evaluators: [trace, citation]\n")
 
 
 def _keys(document: int, sentences: list[str]) -> list[str]:

@@ -18,6 +18,7 @@ from orchestration.cli.program import program
 from orchestration.config import load
 from tests.support.command import scoreline
 from tests.support.services import takes_minutes
+from warehouse.formats.catalog import formats
 from warehouse.formats.paths import expand
 from warehouse.ingest.ingest import ingest
 from warehouse.store import Warehouse
@@ -136,7 +137,7 @@ def test_the_starter_of_a_format_gives_a_leaderboard(tmp_path: Path, name: str) 
 def test_every_format_of_another_tool_has_a_starter_that_needs_no_extra() -> None:
     for name, make in starter.starters().items():
         keys = yaml.safe_load(make().keys)
-        parameters = keys.get("parameters", {})
+        parameters = {**formats()[name].parameters, **keys.get("parameters", {})}
         evaluators = [build(each, parameters.get(each, {})) for each in keys["evaluators"]]
         assert {lib for each in evaluators for lib in each.needed_libraries} <= {"regex"}, name
 

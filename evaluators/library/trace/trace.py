@@ -174,6 +174,11 @@ class Trace(FlowEvaluator):
     length: Unit = "words"
 
     @property
+    def needed_libraries(self) -> tuple[str, ...]:
+        """The splitter is needed for a judge; stored labels are of sentences that are split."""
+        return () if self.labels == "stored" else self.libraries
+
+    @property
     def columns(self) -> frozenset[str]:
         """The sample columns; stored labels are among the further fields of an answer."""
         stored = {"document_sentences", "extra"} if self.labels == "stored" else set()

@@ -330,6 +330,7 @@ def _filled(column: str, text: str) -> Any:
         "rubric": json.dumps({"description": text}),
         "tags": json.dumps({"a": text}),
         "extra": json.dumps({"a": text}),
+        "reported": json.dumps({text: 0.5}),
         "document_sentences": [{"sentence_id": name, "text": text} for name in ("S1", text)],
         "gold_relevance": [{"doc_id": text, "grade": 1}],
         "expected_parts": [[text[::-1]], [text]],

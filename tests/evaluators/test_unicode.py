@@ -56,6 +56,7 @@ IDENTIFIERS = {
         "scenario",
         "extra",
         "rubric",
+        "reported",
         "doc_id",
         "sentence_id",
         "error",

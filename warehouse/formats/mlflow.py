@@ -27,6 +27,7 @@ from warehouse.formats.readers.exports import (
     element_row,
     first_character,
     id_of_text,
+    repeat_of,
     wrong_kind,
 )
 from warehouse.formats.readers.files import kind, lines
@@ -67,6 +68,12 @@ PREVIEWS: Final = (
 
 SCORER: Final = "mlflow.trace.sourceScorer"
 """The tag of traces in which a scorer of MLflow called a judge."""
+
+SEVERAL_ANSWERS: Final = (
+    "if they are different questions, give each trace a tag 'question_id' of its own; if the "
+    "question was asked several times, number the traces from 0 by a tag 'repeat'"
+)
+"""What to do about a second answer of a system to a question."""
 
 ROLES: Final = frozenset({"system", "user", "assistant", "tool"})
 EXPECTED: Final = "traces of MLflow, or the table of an evaluation"
@@ -279,8 +286,7 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
     record: dict[str, Any] = {"question_id": name, "question": text, **answer.measured}
     if not has_system:
         record["system"] = _system(answer)
-    if str(answer.tags.get("repeat")).isdecimal():
-        record["repeat"] = int(answer.tags["repeat"])
+    record["repeat"] = repeat_of(answer.tags)
     retrieved = retrieved_items(answer.documents)
     if retrieved is not None:
         record["retrieved"] = retrieved
@@ -310,4 +316,6 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
+    several_answers=SEVERAL_ANSWERS,
+    version=2,
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from records.error_messages import RecordError, found
 from warehouse.formats.readers.cells.lists import parse
 from warehouse.formats.readers.conversations import ANSWERED, ASKED, EXPECTED
+from warehouse.formats.readers.exports import outermost
 from warehouse.formats.readers.strict_json import NotJsonError, decode
 
 if TYPE_CHECKING:
@@ -362,10 +363,10 @@ def _id(value: object) -> str | None:
 
 def _retrievers(spans: Sequence[Span]) -> list[Span]:
     """Return the spans that retrieve, by start, but for those within other such spans."""
-    kinds = {span.id: span.kind for span in spans}
-    given = [span for span in spans if span.kind == "RETRIEVER"]
-    outer = [span for span in given if kinds.get(span.parent) != "RETRIEVER"]
-    return sorted(outer, key=lambda span: span.start)
+    given = outermost(
+        spans, lambda span: (span.id, span.parent), lambda span: span.kind == "RETRIEVER"
+    )
+    return sorted(given, key=lambda span: span.start)
 
 
 def _documents(outputs: object) -> Documents | None:

@@ -244,3 +244,23 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     path.write_text('{"question_id": "a", "answer": "b"}\n')
     with pytest.raises(InputError, match=r"expected traces of MLflow, .*found the fields"):
         list(read_predictions(Source(path, "s")))
+
+
+def test_repeats_are_small_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    traces = [
+        {"trace_id": "t", "state": "OK", "request": "?", "response": "x", "tags": {"repeat": each}}
+        for each in ("2", "9" * 5000, "²", "x")
+    ]
+    path.write_text("".join(json.dumps(each) + "\n" for each in traces))
+    assert [given.repeat for _, given in records(path, "s")] == [2, 0, 0, 0]
+
+
+def test_a_second_trace_of_a_question_is_numbered_by_its_tag(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    rows = [{"trace_id": each, "state": "OK", "request": "?", "response": each} for each in "ab"]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    ingest_questions(warehouse, benchmark="b", format="mlflow", predictions=[(path, "s")])
+    with pytest.raises(InputError, match="number the traces from 0 by a tag 'repeat'"):
+        ingest_predictions(warehouse, benchmark="b", format="mlflow", files=[(path, "s")])

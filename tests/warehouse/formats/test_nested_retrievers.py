@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-
 def langfuse(name: str, parent: str | None, kind: str, document: str | None) -> dict[str, Any]:
     found = None if document is None else [{"id": document, "content": document}]
     return {

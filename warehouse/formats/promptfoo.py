@@ -250,6 +250,7 @@ def _prediction(row: Row, position: int, *, overview: _Overview, is_named: bool)
         "question_id": _id(question, overview.shared),
         "question": question["question"],
         "repeat": overview.repeats[position],
+        "reported": read_reported(fields),
     }
     if not is_named:
         record["system"] = overview.systems[_key(fields)] or None
@@ -271,8 +272,6 @@ def _prediction(row: Row, position: int, *, overview: _Overview, is_named: bool)
     context = _variables(fields).get("context")
     if context is not None:
         record["contexts"] = context if isinstance(context, list) else [_text(context)]
-    if reported := read_reported(fields):
-        record["reported"] = reported
     kept = {each: fields[each] for each in fields.keys() - READ if fields[each] is not None}
     prompt = _object(fields, "prompt").get("raw")
     if prompt is not None:
@@ -286,6 +285,6 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
-    version=4,
+    version=5,
     is_streamed=False,
 )

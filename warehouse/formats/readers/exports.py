@@ -69,11 +69,21 @@ def reported_of(scores: Iterable[tuple[object, object]]) -> dict[str, bool | flo
         number = _score(value)
         if number is not None and name not in (None, ""):
             given.setdefault(str(name), []).append(number)
-    averaged = {
-        name: numbers[0] if len(set(numbers)) == 1 else math.fsum(numbers) / len(numbers)
-        for name, numbers in given.items()
-    }
-    return averaged or None
+    return {name: _mean(numbers) for name, numbers in given.items()} or None
+
+
+def _mean(numbers: list[bool | float]) -> bool | float:
+    if len(set(numbers)) == 1:
+        return numbers[0]
+    try:
+        return math.fsum(numbers) / len(numbers)
+    except OverflowError:  # the sum is larger than any float
+        return math.fsum(each / len(numbers) for each in numbers)
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is null, which pandas also writes as NaN."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _score(value: object) -> bool | float | None:

@@ -27,7 +27,8 @@ from warehouse.formats.readers.rows import rows
 from warehouse.formats.readers.tabular import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
+    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from records.prediction import Prediction
     from records.question import Question

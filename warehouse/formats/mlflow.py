@@ -28,6 +28,7 @@ from warehouse.formats.readers.exports import (
     first_character,
     id_of_text,
     repeat_of,
+    reported_of,
     wrong_kind,
 )
 from warehouse.formats.readers.files import kind, lines
@@ -104,7 +105,7 @@ def _answers(source: Source) -> Iterator[Row | Reject]:
             yield row
             continue
         try:
-            answer = answered(row.fields)
+            answer = answered(row.fields, has_cells=kind(source.path) in {".csv", ".xlsx"})
         except RecordError as error:
             yield Reject(row.line, str(error), row.text)
             continue
@@ -212,7 +213,7 @@ def _asked(answer: Answered) -> tuple[object, str]:
         RecordError: There is no input.
     """
     inputs = answer.inputs
-    text = question_text(inputs)
+    text = question_text(inputs, is_decoded=True)
     if text is None:
         raise RecordError([f"inputs: expected a question, found {found(inputs)}"])
     name = answer.tags.get("question_id")
@@ -259,7 +260,7 @@ def _question(row: Row, _: int, *, tags: Iterable[str]) -> dict[str, Any]:
     expected = next((given.pop(each) for each in TARGETS if given.get(each) is not None), None)
     if expected is not None:
         is_list = isinstance(expected, list) and all(isinstance(e, str) for e in expected)
-        record["expected_answer"] = expected if is_list else answer_text(expected)
+        record["expected_answer"] = expected if is_list else answer_text(expected, is_decoded=True)
     context = _listed(given.get("expected_retrieved_context"))
     uris = [each.get("doc_uri") for each in context if isinstance(each, dict)]
     if uris and len(uris) == len(context) and all(isinstance(e, str) for e in uris):
@@ -296,9 +297,8 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
     if answer.error is not None and (answer.error != "there is no output" or not retrieved):
         record["error"] = answer.error
     else:
-        record["answer"] = answer_text(answer.outputs)
-    if answer.reported:
-        record["reported"] = answer.reported
+        record["answer"] = answer_text(answer.outputs, is_decoded=True)
+    record["reported"] = reported_of(answer.reported)
     kept = {**answer.kept, "assessments": answer.assessments or None}
     return {**record, "extra": {n: v for n, v in kept.items() if v is not None}}
 

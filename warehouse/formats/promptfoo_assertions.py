@@ -158,9 +158,10 @@ def read_reported(fields: Mapping[str, Any]) -> dict[str, float | bool] | None:
     """
     grading = fields.get("gradingResult")
     grading = grading if isinstance(grading, dict) else {}
-    named: dict[str, object] = {}
+    given: dict[str, object] = {}
     for each in (grading.get("namedScores"), fields.get("namedScores")):
-        named |= each if isinstance(each, dict) else {}
+        given |= each if isinstance(each, dict) else {}
+    named = reported_of(given.items()) or {}
     others = [
         *_scores_by_type(grading.get("componentResults")),
         ("score", fields.get("score", grading.get("score"))),

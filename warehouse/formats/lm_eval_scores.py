@@ -57,7 +57,7 @@ def scores_of(path: Path) -> Mapping[str, Sequence[tuple[str, object, bool]]]:
             continue
         metrics = row.fields.keys() - READ - NOT_METRICS
         of_one = _is_one(row.fields)
-        numbers = [
+        numbers: list[tuple[str, object, bool]] = [
             (name, value, of_one)
             for name, value in row.fields.items()
             if name in metrics and isinstance(value, int | float)

@@ -15,7 +15,6 @@ from warehouse.formats.readers.exports import (
     element_row,
     first_character,
     id_of_text,
-    numbered,
     reported_of,
     require_kind,
     tags_of,
@@ -294,13 +293,10 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
 
 def _scores(given: object) -> Iterator[tuple[str, object]]:
     """Yield the score of each metric, and whether it passed; nothing if the metric failed."""
-    names: dict[str, None] = {}
     for each in given if isinstance(given, list) else []:
         if isinstance(each, dict) and isinstance(each.get("name"), str) and not each.get("error"):
-            name = numbered(each["name"], names)
-            names[name] = None
-            yield name, each.get("score")
-            yield f"{name}.passed", each.get("success")
+            yield each["name"], each.get("score")
+            yield f"{each['name']}.passed", each.get("success")
 
 
 def _calls(given: object, name: str) -> list[dict[str, Any]]:
@@ -378,6 +374,6 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
-    version=3,
+    version=4,
     is_streamed=False,
 )

@@ -26,6 +26,7 @@ from warehouse.formats.readers.conversations import (
 )
 from warehouse.formats.readers.exports import (
     id_of_text,
+    outermost,
     repeat_of,
     reported_of,
     require_kind,
@@ -121,12 +122,8 @@ class Trace:
 
     def retrievers(self) -> list[Row]:
         """Return the observations that retrieve, by start, but for those within others."""
-        given = [row for row in self.observations if _type(row) == "RETRIEVER"]
-        names = {row.fields["id"] for row in given if isinstance(row.fields.get("id"), str)}
-        return sorted(
-            (row for row in given if str(row.fields.get("parent_observation_id")) not in names),
-            key=_start,
-        )
+        given = outermost(self.observations, _place, lambda row: _type(row) == "RETRIEVER")
+        return sorted(given, key=_start)
 
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
@@ -187,6 +184,11 @@ def _read(source: Source, translate: Any) -> Iterator[Any]:
     for trace in traces.values():
         row = trace.row or trace.answering()
         yield from translate([Row({"trace": trace}, row.line, row.text)])
+
+
+def _place(row: Row) -> tuple[str | None, str | None]:
+    name, parent = row.fields.get("id"), row.fields.get("parent_observation_id")
+    return str(name) if name else None, str(parent) if parent else None
 
 
 def _type(row: Row) -> str:
@@ -383,7 +385,7 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
-    version=4,
+    version=5,
     is_streamed=False,
     several_answers=SEVERAL_TRACES,
 )

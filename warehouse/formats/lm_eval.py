@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from records.error_messages import RecordError, found
 from records.record import integer
 from warehouse.formats.format import Format, Read, Reject, Source
+from warehouse.formats.lm_eval_scores import HASHES, READ, logged_as, responses_of, scores_of
 from warehouse.formats.readers import field_mapping
 from warehouse.formats.readers.exports import reported_of
 from warehouse.formats.readers.rows import Row, json_rows
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
 NAMES: Final = {"question_id": "doc_id"}
 TASK: Final = re.compile(r"samples_(.+?)_\d{4}-\d\d-\d\dT[\d.:-]+\.jsonl?(?:\.gz|\.zst)?")
 """The name that the harness gives a log: task and date."""
-
-READ: Final = frozenset({"doc_id", "doc", "target", "arguments", "resps", "filtered_resps"})
-HASHES: Final = frozenset({"doc_hash", "prompt_hash", "target_hash"})
-NOT_METRICS: Final = HASHES | {"filter", "metrics", "repeat", "system"}
 
 ROLLING: Final = (
     "the log-likelihoods of whole texts (perplexity) are not read, since there are no answers: the "
@@ -55,7 +52,7 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     The answer is the unfiltered text of the model; each of several responses is an answer. The
     metrics of the harness are kept in `extra` and, if they are numbers, in `reported`.
     """
-    given = partial(_prediction, task=_task(source.path), scores=_scores(source.path))
+    given = partial(_prediction, task=_task(source.path))
     return field_mapping.predictions(_each_answer(source), source, given, NAMES)
 
 
@@ -99,49 +96,31 @@ def _is_rolling(fields: Mapping[str, Any]) -> bool:
 
 
 def _each_answer(source: Source) -> Iterator[Row | Reject]:
-    """Yield a row for each response to the requests of a document, numbered by `repeat`."""
+    """Yield a row for each response to the requests of a document, numbered by `repeat`.
+
+    Each has the scores that are `reported` of it. The harness scores what a filter leaves of all
+    responses: if that is one response, the score stands at the first; if it is several, at none.
+    It is that of each response where all are alike.
+    """
+    scores = scores_of(source.path)
     for row in _first_of_each(source):
-        given = row.fields.get("resps") if isinstance(row, Row) else None
-        lists = given if isinstance(given, list) else []
-        counts = {len(each) for each in lists if isinstance(each, list)}
-        several = counts.pop() if len(counts) == 1 else 1
-        if isinstance(row, Reject) or several < 2:  # noqa: PLR2004 - one response is the answer
+        if isinstance(row, Reject):
             yield row
             continue
+        fields, given = row.fields, scores.get(logged_as(row.fields), ())
+        lists, several = responses_of(fields)
+        are_alike = all(each == responses[0] for responses in lists for each in responses)
         for number in range(several):
-            own = {"resps": [[each[number]] for each in lists], "repeat": number}
-            yield Row({**row.fields, **own}, row.line, row.text)
-
-
-def _scores(path: Path) -> Mapping[str, Mapping[str, object]]:
-    """Return the metrics that the harness has logged, by document.
-
-    Where a document is logged once for each filter, the metric of a filter is `metric,filter`, as
-    in the results of the harness, and `metric` is that of the first filter.
-    """
-    by_filter: dict[str, dict[str, dict[str, int | float]]] = {}
-    for row in json_rows(path, key="doc_id"):
-        if isinstance(row, Reject):
-            continue
-        numbers = {
-            name: value
-            for name, value in row.fields.items()
-            if name not in READ | NOT_METRICS and isinstance(value, int | float)
-        }
-        if numbers:
-            by_filter.setdefault(repr(row.fields.get("doc_id")), {}).setdefault(
-                str(row.fields.get("filter")), numbers
+            own: dict[str, Any] = {"repeat": number} if several > 1 else {}
+            if several > 1:
+                own["resps"] = [[responses[number]] for responses in lists]
+            is_meant = several == 1 or are_alike
+            own["reported"] = reported_of(
+                (name, score)
+                for name, score, of_one in given
+                if is_meant or (of_one and not number)
             )
-    scores: dict[str, dict[str, int | float]] = {}
-    for doc, own in by_filter.items():
-        scores[doc] = dict(next(iter(own.values())))
-        if len(own) > 1:
-            scores[doc] |= {
-                f"{metric},{name}": value
-                for name, numbers in own.items()
-                for metric, value in numbers.items()
-            }
-    return scores
+            yield Row({**fields, **own}, row.line, row.text)
 
 
 def _task(path: Path) -> str | None:
@@ -194,14 +173,11 @@ def _correct(fields: dict[str, Any], logged: Scored, kept: dict[str, Any]) -> di
     return {"correct_choice": target_position(target, logged, fields.get("acc"))}
 
 
-def _prediction(
-    row: Row, _: int, *, task: str | None, scores: Mapping[str, Mapping[str, object]]
-) -> dict[str, Any]:
+def _prediction(row: Row, _: int, *, task: str | None) -> dict[str, Any]:
     fields = row.fields
     asked = requests(fields)
     kept = {name: fields[name] for name in fields.keys() - READ - HASHES}
-    record: dict[str, Any] = {"question_id": _name(fields, task)}
-    record["reported"] = reported_of(scores.get(repr(fields.get("doc_id")), {}).items())
+    record = {"question_id": _name(fields, task), "reported": fields["reported"]}
     if "repeat" in kept:
         record["repeat"] = kept.pop("repeat")
     if "system" in kept:
@@ -223,7 +199,7 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
-    version=2,
+    version=3,
     is_streamed=False,
 )
 

@@ -27,6 +27,8 @@ from warehouse.formats.readers.exports import (
     element_row,
     first_character,
     id_of_text,
+    repeat_of,
+    reported_of,
     wrong_kind,
 )
 from warehouse.formats.readers.files import kind, lines
@@ -68,6 +70,12 @@ PREVIEWS: Final = (
 SCORER: Final = "mlflow.trace.sourceScorer"
 """The tag of traces in which a scorer of MLflow called a judge."""
 
+SEVERAL_ANSWERS: Final = (
+    "if they are different questions, give each trace a tag 'question_id' of its own; if the "
+    "question was asked several times, number the traces from 0 by a tag 'repeat'"
+)
+"""What to do about a second answer of a system to a question."""
+
 ROLES: Final = frozenset({"system", "user", "assistant", "tool"})
 EXPECTED: Final = "traces of MLflow, or the table of an evaluation"
 SHAPE: Final = Shape()
@@ -97,7 +105,7 @@ def _answers(source: Source) -> Iterator[Row | Reject]:
             yield row
             continue
         try:
-            answer = answered(row.fields)
+            answer = answered(row.fields, has_cells=kind(source.path) in {".csv", ".xlsx"})
         except RecordError as error:
             yield Reject(row.line, str(error), row.text)
             continue
@@ -205,7 +213,7 @@ def _asked(answer: Answered) -> tuple[object, str]:
         RecordError: There is no input.
     """
     inputs = answer.inputs
-    text = question_text(inputs)
+    text = question_text(inputs, is_decoded=True)
     if text is None:
         raise RecordError([f"inputs: expected a question, found {found(inputs)}"])
     name = answer.tags.get("question_id")
@@ -252,7 +260,7 @@ def _question(row: Row, _: int, *, tags: Iterable[str]) -> dict[str, Any]:
     expected = next((given.pop(each) for each in TARGETS if given.get(each) is not None), None)
     if expected is not None:
         is_list = isinstance(expected, list) and all(isinstance(e, str) for e in expected)
-        record["expected_answer"] = expected if is_list else answer_text(expected)
+        record["expected_answer"] = expected if is_list else answer_text(expected, is_decoded=True)
     context = _listed(given.get("expected_retrieved_context"))
     uris = [each.get("doc_uri") for each in context if isinstance(each, dict)]
     if uris and len(uris) == len(context) and all(isinstance(e, str) for e in uris):
@@ -279,8 +287,7 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
     record: dict[str, Any] = {"question_id": name, "question": text, **answer.measured}
     if not has_system:
         record["system"] = _system(answer)
-    if str(answer.tags.get("repeat")).isdecimal():
-        record["repeat"] = int(answer.tags["repeat"])
+    record["repeat"] = repeat_of(answer.tags)
     retrieved = retrieved_items(answer.documents)
     if retrieved is not None:
         record["retrieved"] = retrieved
@@ -290,9 +297,8 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
     if answer.error is not None and (answer.error != "there is no output" or not retrieved):
         record["error"] = answer.error
     else:
-        record["answer"] = answer_text(answer.outputs)
-    if answer.reported:
-        record["reported"] = answer.reported
+        record["answer"] = answer_text(answer.outputs, is_decoded=True)
+    record["reported"] = reported_of(answer.reported)
     kept = {**answer.kept, "assessments": answer.assessments or None}
     return {**record, "extra": {n: v for n, v in kept.items() if v is not None}}
 
@@ -310,4 +316,6 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
+    several_answers=SEVERAL_ANSWERS,
+    version=2,
 )

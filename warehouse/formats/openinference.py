@@ -26,6 +26,7 @@ from warehouse.formats.readers.exports import (
     first_character,
     id_of_text,
     is_indented,
+    outermost,
     repeat_of,
     reported_of,
     require_kind,
@@ -129,9 +130,10 @@ class Trace:
 
     def retrievers(self) -> list[Span]:
         """Return the spans that retrieve, by start, but for those within other such spans."""
-        by_id = {span.id: span for span in self.spans if span.id is not None}
-        found_ = [span for span in self.spans if span.kind == "RETRIEVER"]
-        return sorted((each for each in found_ if not _is_within(each, by_id)), key=_start)
+        found_ = outermost(
+            self.spans, lambda each: (each.id, each.parent), lambda each: each.kind == "RETRIEVER"
+        )
+        return sorted(found_, key=_start)
 
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
@@ -236,18 +238,6 @@ def _nested(path: Path) -> Iterator[Row | Reject]:
 
 def _start(span: Span) -> float:
     return float("inf") if span.start is None else span.start
-
-
-def _is_within(span: Span, by_id: dict[str, Span]) -> bool:
-    """Return whether an ancestor of a span retrieves."""
-    seen: set[str] = set()
-    parent = span.parent
-    while parent is not None and parent in by_id and parent not in seen:
-        seen.add(parent)
-        if by_id[parent].kind == "RETRIEVER":
-            return True
-        parent = by_id[parent].parent
-    return False
 
 
 def _metadata(span: Span) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from warehouse.formats.readers.exports import (
     first_character,
     reported_of,
     require_kind,
+    seconds_of,
     tags_of,
     wrong_kind,
 )
@@ -66,9 +67,6 @@ TEXTS: Final = ("page_content", "content", "text", "document.content")
 IDS: Final = ("doc_id", "id", "document_id", "document.id")
 LIST: Final = re.compile(r"\[\s*\{")
 """The beginning of a list of objects, such as messages."""
-
-LONGEST_WAIT: Final = 1e12
-"""Milliseconds, some 30 years: a larger number is not a latency."""
 
 SAID: Final = ("label", "explanation", "error")
 """What annotations say beside a score."""
@@ -141,7 +139,7 @@ def _prediction(row: Row, _: int, *, is_csv: bool) -> dict[str, Any]:
         "question_id": fields.get("example_id"),
         "question": _asked(fields),
         "repeat": _repeat(fields.get("repetition_number")),
-        "latency_s": _seconds(fields.get("latency_ms")),
+        "latency_s": seconds_of(fields.get("latency_ms"), "latency_ms"),
         "tokens_in": fields.get("prompt_token_count"),
         "tokens_out": fields.get("completion_token_count"),
         "started_at": fields.get("start_time"),
@@ -188,15 +186,6 @@ def _repeat(number: Any) -> Any:
         said = f"repetition_number: expected a whole number from 1, found {found(number)}"
         raise RecordError([said])
     return number - 1
-
-
-def _seconds(milliseconds: Any) -> float | None:
-    if milliseconds is None:
-        return None
-    is_number = isinstance(milliseconds, int | float) and not isinstance(milliseconds, bool)
-    if not is_number or not 0 <= milliseconds < LONGEST_WAIT:
-        raise RecordError([f"latency_ms: expected milliseconds, found {found(milliseconds)}"])
-    return float(milliseconds) / 1000
 
 
 def _retrieved(output: object) -> list[dict[str, Any]] | None:

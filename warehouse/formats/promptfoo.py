@@ -17,7 +17,8 @@ from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.promptfoo_assertions import read_assertions, read_reported
 from warehouse.formats.promptfoo_files import FAILED, results
 from warehouse.formats.readers import field_mapping
-from warehouse.formats.readers.exports import id_of_text, tags_of
+from warehouse.formats.readers.conversations import expected_answer
+from warehouse.formats.readers.exports import id_of_text, seconds_of, tags_of
 from warehouse.formats.readers.rows import Row
 
 if TYPE_CHECKING:
@@ -42,13 +43,7 @@ NAMES: Final = {
 ASKED: Final = ("question", "query", "user_input", "input", "user_query", "message", "prompt")
 """The variables that hold the question, the preferred one first."""
 
-REFERENCES: Final = ("expected_answer", "expected_output", "reference", "ground_truth", "expected")
-"""The variables that hold the expected answer, the preferred one first."""
-
 LONGEST_LABEL: Final = 60
-LONGEST_WAIT: Final = 1e12
-"""Milliseconds, some 30 years: a larger number is not a latency."""
-
 READ: Final = frozenset(
     {"id", "vars", "prompt", "promptId", "promptIdx", "provider", "response", "testCase", "testIdx"}
     | {"latencyMs", "cost", "error"}
@@ -223,9 +218,9 @@ def _test(fields: dict[str, Any]) -> dict[str, Any]:
     kept |= {each: test[each] for each in ("description", "threshold") if test.get(each)}
     record: dict[str, Any] = {"question_id": name, "question": text, "extra": kept}
     found = read_assertions(test, given)
-    expected = [given[each] for each in REFERENCES if given.get(each) is not None]
-    if expected:
-        record["expected_answer"] = expected[0]
+    reference = expected_answer(given)
+    if reference is not None:
+        record["expected_answer"] = reference
     elif compared := [each for each in found.expected if each != text]:
         record["expected_answer"] = compared
     if found.constraints:
@@ -255,6 +250,7 @@ def _prediction(row: Row, position: int, *, overview: _Overview, is_named: bool)
         "question_id": _id(question, overview.shared),
         "question": question["question"],
         "repeat": overview.repeats[position],
+        "reported": read_reported(fields),
     }
     if not is_named:
         record["system"] = overview.systems[_key(fields)] or None
@@ -266,7 +262,7 @@ def _prediction(row: Row, position: int, *, overview: _Overview, is_named: bool)
     else:
         record["answer"] = _text(output)
     if not response.get("cached"):
-        record["latency_s"] = _seconds(fields.get("latencyMs"))
+        record["latency_s"] = seconds_of(fields.get("latencyMs"), "latencyMs")
         # `cost` is 0 where the provider does not say what it costs.
         record["cost_usd"] = response.get("cost")
         usage = response.get("tokenUsage")
@@ -276,22 +272,11 @@ def _prediction(row: Row, position: int, *, overview: _Overview, is_named: bool)
     context = _variables(fields).get("context")
     if context is not None:
         record["contexts"] = context if isinstance(context, list) else [_text(context)]
-    if reported := read_reported(fields):
-        record["reported"] = reported
     kept = {each: fields[each] for each in fields.keys() - READ if fields[each] is not None}
     prompt = _object(fields, "prompt").get("raw")
     if prompt is not None:
         kept["prompt"] = prompt
     return {**record, "extra": kept}
-
-
-def _seconds(milliseconds: Any) -> float | None:
-    if milliseconds is None:
-        return None
-    is_number = isinstance(milliseconds, int | float) and not isinstance(milliseconds, bool)
-    if not is_number or not 0 <= milliseconds < LONGEST_WAIT:
-        raise RecordError([f"latencyMs: expected milliseconds, found {found(milliseconds)}"])
-    return float(milliseconds) / 1000
 
 
 FORMAT: Final = Format(
@@ -300,6 +285,6 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
-    version=4,
+    version=5,
     is_streamed=False,
 )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
-import math
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from warehouse.formats.readers.exports import numbered, reported_of
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 COMPARING: Final = frozenset({"equals", "similar", "factuality", "levenshtein", "rouge-n", "bleu"})
 """The assertions whose value is an expected answer."""
@@ -19,9 +20,6 @@ PREFIX: Final = "REGEXP:"
 
 KEPT: Final = ("type", "value", "threshold", "weight", "metric", "assert")
 """The members of an assertion that are kept where it is neither expected answer nor constraint."""
-
-LARGEST: Final = 1e100
-"""A larger number is not a score."""
 
 _VARIABLE: Final = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _SEARCHING: Final = frozenset({"contains", "icontains", "regex", "starts-with"})
@@ -151,42 +149,32 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
 
 
-def read_reported(fields: Mapping[str, Any]) -> dict[str, float | bool]:
-    """Return what promptfoo scored of an output.
+def read_reported(fields: Mapping[str, Any]) -> dict[str, float | bool] | None:
+    """Return what promptfoo scored of an output; null if there is nothing.
 
-    That is whether the test passed (`pass`), its score (`score`), the named scores by metric, and
-    the mean score of the assertions of each type that have no metric.
+    That is the named scores by metric, the mean score of the assertions of each type that have no
+    metric, whether the test passed (`pass`) and its score (`score`). A name that a metric has is
+    that of the metric; what else has this name is numbered.
     """
     grading = fields.get("gradingResult")
     grading = grading if isinstance(grading, dict) else {}
-    found: dict[str, float | bool] = {}
-    for kind, scores in _scores_by_type(grading.get("componentResults")).items():
-        found[kind] = math.fsum(scores) / len(scores)
-    for named in (grading.get("namedScores"), fields.get("namedScores")):
-        if isinstance(named, dict):
-            found |= {name: score for name, score in named.items() if _is_number(score)}
-    score = fields.get("score", grading.get("score"))
-    passed = fields.get("success", grading.get("pass"))
-    if _is_number(score):
-        found["score"] = score
-    if isinstance(passed, bool):
-        found["pass"] = passed
-    return found
+    given: dict[str, object] = {}
+    for each in (grading.get("namedScores"), fields.get("namedScores")):
+        given |= each if isinstance(each, dict) else {}
+    named = reported_of(given.items()) or {}
+    others = [
+        *_scores_by_type(grading.get("componentResults")),
+        ("score", fields.get("score", grading.get("score"))),
+        ("pass", fields.get("success", grading.get("pass"))),
+    ]
+    return reported_of([*named.items(), *((numbered(name, named), each) for name, each in others)])
 
 
-def _scores_by_type(components: object) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
+def _scores_by_type(components: object) -> Iterator[tuple[str, object]]:
     for each in components if isinstance(components, list) else []:
         # The results of a set follow it.
         assertion = each.get("assertion") if isinstance(each, dict) else None
         if isinstance(assertion, dict) and not assertion.get("metric"):
-            kind, score = assertion.get("type"), each.get("score")
-            if isinstance(kind, str) and kind != _SET and _is_number(score):
-                found.setdefault(kind, []).append(score)
-    return found
-
-
-def _is_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return -LARGEST < value < LARGEST
+            kind = assertion.get("type")
+            if isinstance(kind, str) and kind != _SET:
+                yield kind, each.get("score")

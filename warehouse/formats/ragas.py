@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from records.error_messages import RecordError, found
+from records.prediction import may_be_id
 from warehouse.formats.columns import Conversion, field_of
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
 from warehouse.formats.readers.cells.lists import parse
-from warehouse.formats.readers.exports import reported_of
+from warehouse.formats.readers.exports import is_missing, reported_of
 from warehouse.formats.readers.field_mapping import (
     PREDICTION,
     QUESTION,
@@ -26,6 +28,7 @@ from warehouse.formats.readers.tabular import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from records.prediction import Prediction
     from records.question import Question
@@ -58,6 +61,9 @@ LISTS: Final = frozenset(
 )
 """The columns whose cells in a CSV file are lists or objects."""
 
+GRADES: Final = "rubric"
+"""What the names of Ragas's metrics contain whose scores are grades such as 1 to 5."""
+
 OF_SAMPLES: Final = frozenset(
     {"id", "ground_truth", "ground_truths", "query_length", "query_style", "persona_name"}
 )
@@ -87,7 +93,7 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     """Read responses, retrieved contexts and scores; other columns stay in `extra`, too."""
     names, written = _names(source), _written(source)
-    kept = partial(_prediction, names, source.tags)
+    kept = partial(_prediction, names, _metrics(source))
     return field_mapping.predictions(_rows(source, names), source, kept, written, by_text=True)
 
 
@@ -114,8 +120,32 @@ def _rows(source: Source, names: FieldNames) -> Iterator[Row | Reject]:
     return rows(source.path, key="question_id", shape=SHAPE, names=names)
 
 
+def _metrics(source: Source) -> AbstractSet[str]:
+    """Return the columns that metrics have added: all of their values are numbers from -1 to 1.
+
+    A column of larger numbers may be a metric of the user, or a number of an order or a year: the
+    source has a note of it.
+    """
+    known = KNOWN | LISTS | OF_SAMPLES | set(source.tags)
+    names = replace(source, notes=[])
+    ranges: dict[str, float] = {}
+    for row in _rows(source, _names(names)):
+        fields = {} if isinstance(row, Reject) else _today(row.fields)
+        for name in fields.keys() - known:
+            value = fields[name]
+            if is_missing(value) or may_be_id(name):
+                continue
+            number = (reported_of([(name, value)]) or {}).get(name, math.inf)
+            ranges[name] = max(ranges.get(name, 0), abs(number))
+    beyond = [name for name, size in ranges.items() if 1 < size < math.inf and GRADES not in name]
+    if beyond:
+        shown = ", ".join(map(repr, sorted(beyond)))
+        source.notes.append(f"not reported as scores, since they are not from -1 to 1: {shown}")
+    return {name for name, size in ranges.items() if size < math.inf} - {*beyond}
+
+
 def _fields(names: FieldNames, row: Row) -> dict[str, Any]:
-    given = _today({name: value for name, value in row.fields.items() if value is not None})
+    given = _today({name: value for name, value in row.fields.items() if not is_missing(value)})
     for name in LISTS & given.keys():
         if isinstance(given[name], str):
             given[name] = parse(given[name], name, LIST)
@@ -165,11 +195,13 @@ def _rubric(rubrics: dict[str, Any]) -> dict[str, Any]:
     return {"scale": scale} if scale else {}
 
 
-def _prediction(names: FieldNames, tags: Sequence[str], row: Row, position: int) -> dict[str, Any]:
+def _prediction(
+    names: FieldNames, metrics: AbstractSet[str], row: Row, position: int
+) -> dict[str, Any]:
     given = _fields(names, row)
     record = prediction_side(given)
     if record.get("reported") is None:
-        record["reported"] = reported_of(_scores(given, tags))
+        record["reported"] = reported_of((name, given[name]) for name in given if name in metrics)
     record["question_id"] = name_of(given, position)
     record["question"] = record.pop("user_input")
     for name in ("id", "reference", "reference_contexts", "reference_context_ids", "rubrics"):
@@ -183,23 +215,6 @@ def _prediction(names: FieldNames, tags: Sequence[str], row: Row, position: int)
     if ids is None:
         return record if texts is None else {**record, "contexts": texts}
     return {**record, "retrieved": _retrieved(ids, texts)}
-
-
-def _scores(given: dict[str, Any], tags: Sequence[str]) -> Iterator[tuple[str, object]]:
-    """Yield the values of the columns that metrics have added."""
-    for name, value in given.items():
-        if name not in KNOWN and name not in LISTS and name not in OF_SAMPLES and name not in tags:
-            yield name, _number(value) if isinstance(value, str) else value
-
-
-def _number(cell: str) -> float | bool | None:
-    """Return the number, or true or false, in a cell of a CSV file; null if there is none."""
-    if cell in {"True", "False"}:
-        return cell == "True"
-    try:
-        return float(cell)
-    except ValueError:
-        return None
 
 
 def _retrieved(ids: object, texts: object) -> list[dict[str, Any]]:
@@ -219,5 +234,6 @@ FORMAT: Final = Format(
     predictions=read_predictions,
     questions_from="predictions",
     has_columns=True,
-    version=4,
+    version=5,
+    is_streamed=False,
 )

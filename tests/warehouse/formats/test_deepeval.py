@@ -325,7 +325,7 @@ def test_a_metric_that_failed_is_not_reported(tmp_path: Path) -> None:
     case = {**RUN["testCases"][0], "metricsData": metrics}
     (tmp_path / "run.json").write_text(json.dumps({"testCases": [case]}))
     _, (prediction,) = read(tmp_path / "run.json")
-    assert prediction.reported == {"B": 0.25, "B.passed": True, "B #2": 0.5}
+    assert prediction.reported == {"B": 0.375, "B.passed": True}
 
 
 def test_a_data_set_of_goldens_and_test_cases_that_are_alike() -> None:

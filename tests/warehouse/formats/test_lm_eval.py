@@ -238,3 +238,44 @@ def test_several_tasks_and_systems_make_one_benchmark(tmp_path: Path) -> None:
     assert (asked.rows, done.rows, done.notes) == (2, 4, ())
     found = warehouse.fetch("SELECT question_id, tags['task'] FROM questions ORDER BY 1").rows()
     assert found == [("a/3", "a"), ("b_c/3", "b_c")]
+
+
+REPEATED: dict[str, Any] = {**WRITTEN, "resps": [["It is 5.", "It is 6."]], "exact_match": 1.0}
+ALIKE = {**REPEATED, "resps": [["It is 5.", "It is 5."]]}
+WEIGHED = row([-1.0, -2.0], 0, acc=1.0)
+WEIGHED_TWICE = {**WEIGHED, "resps": [each * 2 for each in WEIGHED["resps"]]}
+WEIGHED_OTHERWISE = {
+    **WEIGHED,
+    "resps": [[["-1.0", "False"], ["-3.0", "False"]], [["-2.0", "False"], ["-2.0", "False"]]],
+}
+BOTH = {"filtered_resps": WEIGHED_OTHERWISE["resps"]}
+
+
+@pytest.mark.parametrize(
+    ("logged", "reported"),
+    [
+        ([REPEATED], [{"exact_match": 1.0}, None]),
+        ([{**REPEATED, "filtered_resps": [["5"]]}], [{"exact_match": 1.0}, None]),
+        ([{**REPEATED, "filtered_resps": [["5", "6"]]}], [None, None]),
+        ([{**ALIKE, "filtered_resps": [["5", "5"]]}], [{"exact_match": 1.0}] * 2),
+        ([WEIGHED_TWICE], [{"acc": 1.0}] * 2),
+        ([WEIGHED_OTHERWISE], [{"acc": 1.0}, None]),
+        ([{**WEIGHED_OTHERWISE, **BOTH}], [None, None]),
+        (
+            [
+                {**REPEATED, "filter": "all", "filtered_resps": [["5", "6"]]},
+                {**REPEATED, "filter": "first", "exact_match": 0.0},
+            ],
+            [{"exact_match,first": 0.0}, None],
+        ),
+    ],
+)
+def test_a_score_stands_only_at_what_was_scored(
+    tmp_path: Path, logged: list[dict[str, Any]], reported: list[Any]
+) -> None:
+    path = tmp_path / LOG
+    path.write_text("".join(json.dumps(each) + "\n" for each in logged))
+    given = [each for each in read_predictions(Source(path, "s")) if isinstance(each, Read)]
+    assert [each.record.reported for each in given] == reported
+    # A score that stands at no answer is not lost.
+    assert all(each.record.extra.keys() & {"exact_match", "acc"} for each in given)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import math
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from tests.warehouse.ingesting import ingest_predictions, ingest_questions
@@ -244,3 +247,115 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     path.write_text('{"question_id": "a", "answer": "b"}\n')
     with pytest.raises(InputError, match=r"expected traces of MLflow, .*found the fields"):
         list(read_predictions(Source(path, "s")))
+
+
+def test_repeats_are_small_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    traces = [
+        {"trace_id": "t", "state": "OK", "request": "?", "response": "x", "tags": {"repeat": each}}
+        for each in ("2", "9" * 5000, "²", "x")
+    ]
+    path.write_text("".join(json.dumps(each) + "\n" for each in traces))
+    assert [given.repeat for _, given in records(path, "s")] == [2, 0, 0, 0]
+
+
+def test_a_second_trace_of_a_question_is_numbered_by_its_tag(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    rows = [{"trace_id": each, "state": "OK", "request": "?", "response": each} for each in "ab"]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    ingest_questions(warehouse, benchmark="b", format="mlflow", predictions=[(path, "s")])
+    with pytest.raises(InputError, match="number the traces from 0 by a tag 'repeat'"):
+        ingest_predictions(warehouse, benchmark="b", format="mlflow", files=[(path, "s")])
+
+
+TEXTS = ["null", "1.50", "1e3", "true", '"quoted"', "[1] Paris, [2", "NaN"]
+JSON = '{"answer": "x", "b": 1}'
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.csv", "t.parquet"])
+@pytest.mark.parametrize("of_traces", [False, True])
+def test_texts_of_tables_stay_as_they_are(tmp_path: Path, name: str, of_traces: bool) -> None:
+    """As pandas writes `result_df` and `search_traces()`, where MLflow has decoded the texts."""
+    texts = TEXTS if name == "t.csv" else [*TEXTS, JSON, '["a"]']
+    asked, said, right = "inputs", "outputs", "targets"
+    if of_traces:
+        asked, said, right = "request", "response", "expected_response/value"
+    more = {"trace_id": "t", "state": "OK"} if of_traces else {}
+    rows = [{asked: f"Which {n}?", said: each, right: each, **more} for n, each in enumerate(texts)]
+    path = tmp_path / name
+    frame = pl.DataFrame(rows)
+    write = {"t.jsonl": frame.write_ndjson, "t.csv": frame.write_csv}
+    write.get(name, frame.write_parquet)(path)
+    found = records(path, "s")
+    assert [given.answer for _, given in found] == texts
+    assert [asked.expected_answer for asked, _ in found] == [[each] for each in texts]
+
+
+def test_objects_of_tables_are_objects(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [
+        ["inputs", "outputs"],
+        ["{'question': 'Why?'}", "{'answer': \"It's so.\", 'n': 1}"],
+        ['{"question": "How?"}', '{"answer": "So."}'],
+        ["1", "[{'role': 'assistant', 'content': 'null'}]"],
+    ]
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    found = [(asked.question, given.answer) for asked, given in records(path, "s")]
+    assert found == [("Why?", "It's so."), ("How?", "So."), ("1", "null")]
+
+
+@pytest.mark.parametrize("text", [*TEXTS, JSON])
+@pytest.mark.parametrize("kept", ["spans", "response", "preview"])
+def test_texts_of_traces_are_decoded_once(tmp_path: Path, text: str, kept: str) -> None:
+    written = json.dumps(text)
+    root = {"mlflow.spanInputs": '"Why?"', "mlflow.spanOutputs": written}
+    traces: dict[str, dict[str, Any]] = {
+        "spans": {"data": {"spans": [{"span_id": "a", "attributes": root}]}},
+        "response": {"data": {"spans": [], "request": '"Why?"', "response": written}},
+        "preview": {"data": {}, "info": {"request_preview": "Why?", "response_preview": written}},
+    }
+    trace = traces[kept]
+    trace["info"] = {"trace_id": "t", "state": "OK", **trace.get("info", {})}
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(trace))
+    ((_, given),) = records(path, "s")
+    assert given.answer == text
+
+
+def test_scores_of_one_name_are_averaged_and_nan_is_missing(tmp_path: Path) -> None:
+    def scored(name: str, value: object) -> dict[str, Any]:
+        return {"assessment_name": name, "feedback": {"value": value}}
+
+    given = [scored("a", 1), scored("a", 0), scored("b", "yes"), scored("c", "good")]
+    trace = {"trace_id": "t", "state": "OK", "assessments": given, "request": "?", "response": "x"}
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(trace))
+    ((_, one),) = records(path, "s")
+    assert one.reported == {"a": 0.5, "b": True}
+    path = tmp_path / "t.parquet"
+    frame = {"inputs": ["?"], "outputs": ["x"], "a/value": [math.nan], "b/value": [0.5]}
+    pl.DataFrame({**frame, "latency": [math.nan], "mine": [math.nan]}).write_parquet(path)
+    ((_, one),) = records(path, "s")
+    assert (one.reported, one.latency_s, one.extra) == ({"b": 0.5}, None, None)
+
+
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        ({"inputs": "?", "outputs": "x", "latency": 10**400}, "latency"),
+        ({"execution_duration": "9" * 400 + "s"}, "execution_duration"),
+        ({"request_time": "9" * 400}, "request_time"),
+    ],
+)
+def test_a_number_beyond_all_bounds_is_named(
+    tmp_path: Path, row: dict[str, Any], name: str
+) -> None:
+    if "inputs" not in row:
+        row = {"trace_id": "t", "state": "OK", "request": "?", "response": "x", **row}
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(row))
+    (reject,) = read_predictions(Source(path, "s"))
+    assert isinstance(reject, Reject)
+    assert reject.reason.startswith(f"{name}: expected a number, found ")

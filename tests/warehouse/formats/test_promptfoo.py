@@ -310,3 +310,17 @@ def test_a_path_names_a_system_where_there_is_one(tmp_path: Path) -> None:
         list(read_predictions(Source(path, "north")))
     _, (prediction,) = read(write(path, result()), "north")
     assert prediction.system is None
+
+
+def test_a_name_of_a_metric_is_that_of_the_metric(tmp_path: Path) -> None:
+    components = [{"pass": False, "score": 0.5, "assertion": {"type": "llm-rubric"}}]
+    given = result(
+        score=0.75,
+        success=False,
+        namedScores={"score": 0.25, "pass": 1, "llm-rubric": 0.125, "huge": 10**400},
+        gradingResult={"pass": False, "score": 0.75, "componentResults": components},
+    )
+    _, (prediction,) = read(write(tmp_path / "results.json", given))
+    metrics = {"score": 0.25, "pass": 1.0, "llm-rubric": 0.125}
+    others = {"score #2": 0.75, "pass #2": False, "llm-rubric #2": 0.5}
+    assert prediction.reported == metrics | others

@@ -290,3 +290,24 @@ def test_all_files_of_a_data_set_are_alike(name: str) -> None:
         [],
     ]
     assert [each.reported for each in answers] == [None, None, None]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_columns_of_numbers_beyond_1_are_named(tmp_path: Path, ending: str) -> None:
+    row = {"user_input": "Which?", "response": "x", "harmless": 1, "answer_relevancy": -0.25}
+    row |= {"order_id": 1, "order": 1, "month": "2024_01", "score": "0.5", "instance_rubrics": 4}
+    other = {**row, "user_input": "Who?", "order": 17, "score": "n/a", "harmless": 0}
+    source = Source(write(tmp_path / f"s.{ending}", [row, other]), "s")
+    found = [each.record for each in read_predictions(source) if isinstance(each, Read)]
+    both = {"answer_relevancy": -0.25, "instance_rubrics": 4}
+    assert [each.reported for each in found] == [{**both, "harmless": 1}, {**both, "harmless": 0}]
+    assert [str(each.extra["order"]) for each in found if each.extra] == ["1", "17"]
+    assert source.notes == ["not reported as scores, since they are not from -1 to 1: 'order'"]
+
+
+def test_a_score_that_pandas_lacks_is_missing(tmp_path: Path) -> None:
+    rows = [{**ROWS[0], "faithfulness": float("nan")}, ROWS[1]]
+    path = write(tmp_path / "s.parquet", rows)
+    found = [each for each in read_predictions(Source(path, "s")) if isinstance(each, Read)]
+    assert [each.record.reported for each in found] == [None, {"faithfulness": 1.0}]
+    assert found[0].record.extra is None

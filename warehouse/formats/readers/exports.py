@@ -6,9 +6,9 @@ import json
 import math
 import re
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from records.error_messages import SHOWN
+from records.error_messages import SHOWN, RecordError, found
 from records.prediction import MAX_REPEAT
 from records.record import CONTROL, integer
 from warehouse.errors import InputError, Problem
@@ -17,7 +17,7 @@ from warehouse.formats.readers.files import opened
 from warehouse.formats.readers.rows import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from warehouse.formats.readers.nested_json import Element, NestedJson
@@ -25,9 +25,14 @@ if TYPE_CHECKING:
 LONGEST_TAG: Final = 100
 """The number of characters up to which a text of the metadata becomes a tag."""
 
+LONGEST_WAIT: Final = 1e12
+"""Milliseconds, some 30 years: a larger number is not a latency."""
+
 _LISTED: Final = 6
 _NUMBER: Final = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,40})?(?:[eE][-+]?[0-9]{1,3})?")
 _ID_DIGITS: Final = 12
+
+T = TypeVar("T")
 
 
 def id_of_text(text: str) -> str:
@@ -64,11 +69,21 @@ def reported_of(scores: Iterable[tuple[object, object]]) -> dict[str, bool | flo
         number = _score(value)
         if number is not None and name not in (None, ""):
             given.setdefault(str(name), []).append(number)
-    averaged = {
-        name: numbers[0] if len(set(numbers)) == 1 else math.fsum(numbers) / len(numbers)
-        for name, numbers in given.items()
-    }
-    return averaged or None
+    return {name: _mean(numbers) for name, numbers in given.items()} or None
+
+
+def _mean(numbers: list[bool | float]) -> bool | float:
+    if len(set(numbers)) == 1:
+        return numbers[0]
+    try:
+        return math.fsum(numbers) / len(numbers)
+    except OverflowError:  # the sum is larger than any float
+        return math.fsum(each / len(numbers) for each in numbers)
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is null, which pandas also writes as NaN."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _score(value: object) -> bool | float | None:
@@ -97,6 +112,50 @@ def repeat_of(metadata: Mapping[str, Any]) -> int:
         given = int(given)
     is_number = isinstance(given, int) and not isinstance(given, bool)
     return given if is_number and 0 <= given <= MAX_REPEAT else 0
+
+
+def seconds_of(milliseconds: Any, name: str) -> float | None:
+    """Return the seconds of a latency in milliseconds; null if there is none.
+
+    Raises:
+        RecordError: It is not a number of milliseconds.
+    """
+    if milliseconds is None:
+        return None
+    is_number = isinstance(milliseconds, int | float) and not isinstance(milliseconds, bool)
+    if not is_number or not 0 <= milliseconds < LONGEST_WAIT:
+        raise RecordError([f"{name}: expected milliseconds, found {found(milliseconds)}"])
+    return float(milliseconds) / 1000
+
+
+def outermost(
+    spans: Sequence[T],
+    place: Callable[[T], tuple[str | None, str | None]],
+    is_wanted: Callable[[T], bool],
+) -> list[T]:
+    """Return the wanted spans of a trace, but for those with a wanted ancestor.
+
+    Args:
+        spans: The spans.
+        place: Returns the id of a span and that of its parent.
+        is_wanted: Returns whether a span is wanted.
+    """
+    above = {name: (parent, is_wanted(each)) for each in spans for name, parent in [place(each)]}
+    above.pop(None, None)
+    within: dict[str | None, bool] = {}
+    outer = []
+    for each in filter(is_wanted, spans):
+        own, at = place(each)
+        passed: dict[str | None, None] = {}
+        # Parents may form a circle.
+        while at in above and not above[at][1] and at not in within and at not in passed:
+            passed[at] = None
+            at = above[at][0]
+        is_within = at != own and (within.get(at, False) or above.get(at, (None, False))[1])
+        within |= dict.fromkeys(passed, is_within)
+        if not is_within:
+            outer.append(each)
+    return outer
 
 
 def numbered(name: str, taken: Mapping[str, object]) -> str:

@@ -7,7 +7,7 @@ import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, get_origin
+from typing import TYPE_CHECKING, Any, get_origin
 
 from records.error_messages import RecordError
 from records.message import Time
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
     from records.record import Record
 
-
-MAX_TOKENS: Final = 100_000
-"""The number of tokens that a Python literal may have; parsing takes a kilobyte for each."""
 
 _WHOLE = re.compile(r"[0-9]+(?:\.0+)?")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")

@@ -149,6 +149,8 @@ def test_another_word_of_any_script_scores_below_1(words: tuple[str, str], befor
 def test_another_symbol_scores_below_1(pool: list[str], form: str, data: st.DataObject) -> None:
     one, other = (data.draw(st.sampled_from(pool)) for _ in range(2))
     assume(folded(one) != folded(other))
+    # Evidence overlap counts a word once, so that "5 5" is "5".
+    assume(folded(one) != "5")
     assert_different(form.format(one), form.format(other))
     assert_different(form.format(one), form.format(""))
 

@@ -182,7 +182,7 @@ class HumanLabels:
             self._loaded, self._labels = key, self._load(*key)
         labels = self._labels.get((origin.system, origin.question_id))
         if labels is None:
-            raise NotApplicable("no human label for this sample", of_run=True)
+            raise NotApplicable("no human label for this sample")
         return {metric: float(median(values)) for metric, values in labels.items()}
 
     def _load(

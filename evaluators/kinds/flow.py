@@ -203,12 +203,16 @@ class FlowEvaluator(Evaluator):
         if engines.labels is not None and self.engine_roles():
             if sample.repeat:
                 raise NotApplicable("human labels are for the first answer", of_run=True)
-            return Graded(self.on_labels(engines.labels.of(self.origin_of(sample))))
+            try:
+                given = engines.labels.of(self.origin_of(sample))
+            except NotApplicable as absent:
+                raise NotApplicable(absent.reason, of_run=True) from absent
+            return Graded(self.on_labels(given))
         if engines.panel is not None and JUDGE in self.engine_roles():
-            given: list[Graded] = []
-            attempt = partial(self._attempt, sample, given)
+            judged: list[Graded] = []
+            attempt = partial(self._attempt, sample, judged)
             found = yield from judge_by_panel(engines.panel, self.sample_metrics, attempt)
-            return self._with_combined_detail(found, given)
+            return self._with_combined_detail(found, judged)
         outcomes: list[Graded] = []
         yield from self._attempt(sample, outcomes)
         count = engines.repeats.count

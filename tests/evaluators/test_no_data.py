@@ -36,7 +36,7 @@ class People:
     def of(self, origin: Origin) -> Mapping[str, float]:
         if origin.question_id == "q1":
             return {"faithfulness": 1.0}
-        raise NotApplicable("no human label for this sample", of_run=True)
+        raise NotApplicable("no human label for this sample")
 
 
 def test_a_missing_label_is_not_missing_data() -> None:

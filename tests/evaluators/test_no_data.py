@@ -1,4 +1,4 @@
-"""`no_data: zero` gives 0 where a sample lacks data, not where the run lacks an engine or a label."""
+"""`no_data: zero` gives 0 where a sample lacks data, not where the run lacks an engine."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ class People:
     identity = "people"
 
     def of(self, origin: Origin) -> Mapping[str, float]:
+        """Return the label, or raise the reason why there is none."""
         if origin.question_id == "q1":
             return {"faithfulness": 1.0}
         raise NotApplicable("no human label for this sample")

@@ -302,4 +302,5 @@ FORMAT: Final = Format(
     questions_from="predictions",
     version=4,
     is_streamed=False,
+    may_list_twice=True,
 )

@@ -20,7 +20,7 @@ from warehouse.formats.columns import Columns
 from warehouse.formats.missing_answers import MissingAnswers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     import dagster as dg
@@ -265,6 +265,7 @@ class Project:
         benchmarks: The benchmarks by name, in the order of the configuration.
         default_benchmarks: Those that commands take unless told others; empty for all.
         systems: The systems that can be asked, by name.
+        members: The systems that each entry of the configuration stands for, by its name.
         engines: The engines of the evaluators.
         namespace: How its Dagster definitions are named.
         validation: `full` evaluates all expectations, `sql` only the SQL checks between stages.
@@ -279,6 +280,7 @@ class Project:
     benchmarks: Mapping[str, Benchmark]
     default_benchmarks: tuple[str, ...] = ()
     systems: Mapping[str, SystemSettings] = field(default_factory=dict)
+    members: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     engines: RunEngines = field(default_factory=RunEngines)
     namespace: Namespace = field(default_factory=Namespace)
     validation: Literal["full", "sql"] = "sql"
@@ -302,6 +304,23 @@ class Project:
         from warehouse.publish.snapshot import FILE_NAME, Snapshot
 
         return Snapshot(self.publish / FILE_NAME, memory_limit=self.memory_limit)
+
+
+def expand_systems(
+    names: Iterable[str], members: Mapping[str, Sequence[str]], asked: Collection[str]
+) -> tuple[str, ...]:
+    """Return the systems that names stand for: that of a matrix for those of it that are asked.
+
+    Args:
+        names: Names of systems and of entries of the configuration.
+        members: As in `Project`.
+        asked: The systems that are asked.
+    """
+    found: dict[str, None] = {}
+    for name in names:
+        own = [each for each in members.get(name, ()) if each in asked]
+        found.update(dict.fromkeys(own or [name]))
+    return tuple(found)
 
 
 def asked_systems(project: Project) -> list[str]:

@@ -30,10 +30,6 @@ NOT_A_PARAMETER = {"is_parameter": False}
 """Metadata of a field that the configuration sets for all evaluators; it is not a parameter."""
 
 
-ONLY_FOR = "only for "
-"""The beginning of the reason why an evaluator does not score the samples of a system."""
-
-
 def parameter_fields(evaluator: Evaluator | type[Evaluator]) -> list[Field[Any]]:
     """Return the dataclass fields that are parameters."""
     return [each for each in fields(evaluator) if each.metadata.get("is_parameter", True)]
@@ -167,12 +163,8 @@ class Evaluator(ABC):
         """Return the reason why samples of a system are not scored; null where they are."""
         if not self.only_systems:
             return pl.lit(None, pl.String)
-        reason = f"{ONLY_FOR}{', '.join(map(repr, self.only_systems))}"
+        reason = f"only for {', '.join(map(repr, self.only_systems))}"
         return pl.when(~pl.col("system").is_in(self.only_systems)).then(pl.lit(reason))
-
-    def missing_engines(self, engines: Engines) -> frozenset[str]:  # noqa: ARG002 - see flows
-        """Return why engines are missing that the evaluator calls."""
-        return frozenset()
 
     @property
     def needed_libraries(self) -> tuple[str, ...]:
@@ -203,7 +195,7 @@ class Evaluator(ABC):
         Returns:
             One row per sample, in the same order: a Float64 column for each sample metric and,
             optionally, `status:<metric>`, `reason:<metric>` (text; a null value without a status
-            is undefined) and `detail` (JSON text).
+            is undefined), `of_run:<metric>` (Boolean, see `Unscored`) and `detail` (JSON text).
         """
 
     def counted(self) -> pl.Expr:

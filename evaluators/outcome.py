@@ -23,13 +23,18 @@ class Unscored(Exception):  # noqa: N818 - a result with a reason, not a malfunc
     """The reason why a metric has no value for a sample.
 
     Raise it for all metrics of the evaluator, or return it in place of one number.
+
+    Attributes:
+        of_run: Whether the reason is not in the sample, but in what the run has: an engine, a
+            label or a parameter is missing, or an evaluator is at fault.
     """
 
     status: ClassVar[Status]
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, *, of_run: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.of_run = of_run
 
 
 class NotApplicable(Unscored):
@@ -40,6 +45,9 @@ class NotApplicable(Unscored):
 
 class JudgeSkipped(NotApplicable):
     """The judge is optional, and its key is missing; a later run may call it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, of_run=True)
 
 
 class Undefined(Unscored):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from evaluators.errors import BrokenPromise
-from evaluators.evaluator import ONLY_FOR
 from evaluators.metric import ROUNDING
 from evaluators.outcome import Status
 from evaluators.sample import KEYS
@@ -26,6 +25,9 @@ _TEXTS = pl.List(pl.String)
 IS_FAILED = "failed:"
 """Whether the system failed to answer a sample. Columns beside those of metrics have a colon, which
 no metric has in its name."""
+
+_NO_DATA = (Status.NOT_APPLICABLE.value, Status.UNDEFINED.value)
+"""The statuses of values that a sample may lack the data for."""
 
 _NOTEWORTHY = "noteworthy:"
 _ROW = "row:"
@@ -97,6 +99,10 @@ def pack(evaluator: Evaluator, computed: pl.DataFrame) -> pl.DataFrame:
         for column in (f"status:{name}", f"reason:{name}"):
             if column not in computed.columns:
                 computed = computed.with_columns(pl.lit(None, pl.String).alias(column))
+        is_of_run = pl.lit(value=False)
+        if f"of_run:{name}" in computed.columns:
+            is_of_run = pl.col(f"of_run:{name}").fill_null(value=False)
+        computed = computed.with_columns(is_of_run.alias(f"of_run:{name}"))
     if "detail" not in computed.columns:
         computed = computed.with_columns(pl.lit(None, pl.String).alias("detail"))
     noteworthy = pl.any_horizontal(
@@ -119,40 +125,6 @@ def pack(evaluator: Evaluator, computed: pl.DataFrame) -> pl.DataFrame:
         plain.join(special, on=_ROW, how="left", maintain_order="left")
         .with_columns(pl.coalesce("outcome_values", "values").alias("values"))
         .select("values", "statuses", "reasons", "detail")
-    )
-
-
-def zero_without_data(frame: pl.DataFrame, others: frozenset[str]) -> pl.DataFrame:
-    """Return packed scores in which metrics that are not applicable or undefined are 0.
-
-    The reasons stay. A system that was not asked, or whose samples are not scored, has no value.
-
-    Args:
-        frame: The scores.
-        others: Reasons that are not a lack of data, but of an engine.
-    """
-    others = others | {"not asked"}
-    missing = {Status.NOT_APPLICABLE.value, Status.UNDEFINED.value}
-    rows = frame.select("values", "statuses", "reasons").rows()
-    values = []
-    statuses = []
-    for numbers, states, reasons in rows:
-        is_zero = [
-            state in missing and reason not in others and not (reason or "").startswith(ONLY_FOR)
-            for state, reason in zip(states or (), reasons or (), strict=True)
-        ] or [False] * len(numbers)
-        values.append(
-            [0.0 if zero else number for zero, number in zip(is_zero, numbers, strict=True)]
-        )
-        statuses.append(
-            states
-            and [
-                Status.SCORED.value if zero else state
-                for zero, state in zip(is_zero, states, strict=True)
-            ]
-        )
-    return frame.with_columns(
-        pl.Series("values", values, pl.List(pl.Float64)), pl.Series("statuses", statuses, _TEXTS)
     )
 
 
@@ -188,11 +160,20 @@ def aggregation_rows(evaluator: Evaluator, frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def unscored_columns(evaluator: Evaluator, status: Status, reason: pl.Expr) -> list[pl.Expr]:
-    """Return the packed columns of samples in which no metric has a value."""
+def unscored_columns(
+    evaluator: Evaluator, reason: pl.Expr, number: float | None = None
+) -> list[pl.Expr]:
+    """Return the packed columns of samples that are not applicable.
+
+    Args:
+        evaluator: The evaluator.
+        reason: The reason.
+        number: What each metric gets in place of a value, if anything.
+    """
     count = len(evaluator.sample_metrics)
+    status = Status.NOT_APPLICABLE if number is None else Status.SCORED
     return [
-        pl.lit([None] * count, dtype=pl.List(pl.Float64)).alias("values"),
+        pl.lit([number] * count, dtype=pl.List(pl.Float64)).alias("values"),
         pl.lit([status.value] * count, dtype=_TEXTS).alias("statuses"),
         _as_list([reason] * count).alias("reasons"),
         pl.lit(None, pl.String).alias("detail"),
@@ -200,7 +181,10 @@ def unscored_columns(evaluator: Evaluator, status: Status, reason: pl.Expr) -> l
 
 
 def _outcome_columns(evaluator: Evaluator) -> list[pl.Expr]:
-    """Return values, statuses and reasons of samples with a missing value, a remark or an error."""
+    """Return values, statuses and reasons of samples with a missing value, a remark or an error.
+
+    With `no_data: zero` a value that the sample lacks the data for is 0; the reason stays.
+    """
     values, statuses, reasons = [], [], []
     for metric in evaluator.sample_metrics:
         name = metric.name
@@ -209,12 +193,15 @@ def _outcome_columns(evaluator: Evaluator) -> list[pl.Expr]:
         worst = metric.worst if evaluator.failure_is_worst else None
         failed_status = Status.TARGET_ERROR if worst is None else Status.SCORED
         own_status = status.fill_null(Status.UNDEFINED.value)
-        scored = pl.col(name).is_not_null()
-        values.append(pl.when(failed).then(pl.lit(worst, pl.Float64)).otherwise(pl.col(name)))
+        value = pl.col(name)
+        if evaluator.no_data == "zero":
+            lacks_data = own_status.is_in(_NO_DATA) & ~pl.col(f"of_run:{name}")
+            value = pl.when(value.is_null() & lacks_data).then(0.0).otherwise(value)
+        values.append(pl.when(failed).then(pl.lit(worst, pl.Float64)).otherwise(value))
         statuses.append(
             pl.when(failed)
             .then(pl.lit(failed_status.value))
-            .when(scored)
+            .when(value.is_not_null())
             .then(pl.lit(Status.SCORED.value))
             .otherwise(own_status)
         )

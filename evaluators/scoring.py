@@ -20,7 +20,7 @@ from evaluators.kinds.pairwise import grade_strengths, pair_answers
 from evaluators.metric import rounding_error
 from evaluators.outcome import Graded, Status, TargetError, Undefined, Unscored, as_graded
 from evaluators.sample import ANSWER_COLUMNS, COLUMNS, KEYS, SAMPLE_COLUMNS, empty_value
-from evaluators.score_grid import IS_FAILED, ScoreGrid, pack, unscored_columns, zero_without_data
+from evaluators.score_grid import IS_FAILED, ScoreGrid, pack, unscored_columns
 from evaluators.text.references import NON_BLANK
 
 if TYPE_CHECKING:
@@ -82,7 +82,9 @@ def score(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines = NO_ENG
     identity = [*KEYS, *(name for name in ("repeat", "input_digest") if name in samples.columns)]
     checked = _add_absent_reason(evaluator, samples).with_row_index("row")
     applicable = checked.filter(pl.col("absent").is_null())
-    computed = evaluator.compute(_blank_failed_answers(applicable.drop("absent", "row")), engines)
+    computed = evaluator.compute(
+        _blank_failed_answers(applicable.drop("absent", "left_out", "row")), engines
+    )
     _validate_output(evaluator, applicable, computed)
     computed = _clip_rounding(evaluator, computed)
     packed = pack(
@@ -90,12 +92,13 @@ def score(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines = NO_ENG
     )
     packed_rows = pl.concat([applicable.select("row", *identity), packed], how="horizontal")
     if applicable.height < samples.height:
-        reasons = unscored_columns(evaluator, Status.NOT_APPLICABLE, pl.col("absent"))
-        skipped = checked.filter(pl.col("absent").is_not_null()).select("row", *identity, *reasons)
-        packed_rows = pl.concat([packed_rows, skipped]).sort("row")
+        skipped = checked.filter(pl.col("absent").is_not_null())
+        for is_left_out, rows in skipped.partition_by("left_out", as_dict=True).items():
+            number = 0.0 if evaluator.no_data == "zero" and is_left_out == (False,) else None
+            columns = unscored_columns(evaluator, pl.col("absent"), number)
+            packed_rows = packed_rows.vstack(rows.select("row", *identity, *columns))
+        packed_rows = packed_rows.sort("row")
     frame = packed_rows.drop("row")
-    if evaluator.no_data == "zero":
-        frame = zero_without_data(frame, evaluator.missing_engines(engines))
     return ScoreGrid(tuple(metric.name for metric in evaluator.sample_metrics), frame)
 
 
@@ -119,7 +122,7 @@ def run_flows(parts: Iterable[tuple[FlowEvaluator, pl.DataFrame]], engines: Engi
         for evaluator, samples in parts:
             checked = _add_absent_reason(evaluator, samples)
             applicable = _blank_failed_answers(
-                checked.filter(pl.col("absent").is_null()).drop("absent")
+                checked.filter(pl.col("absent").is_null()).drop("absent", "left_out")
             )
             # `flows` checks once per slice which models are available.
             for piece in applicable.iter_slices(OPEN_FLOWS):
@@ -298,25 +301,30 @@ def _excess(score: Value, chance: Chance | None) -> Value:
 
 
 def _add_absent_reason(evaluator: Evaluator, samples: pl.DataFrame) -> pl.DataFrame:
-    """Add the column `absent`: the reason why a sample is not applicable, or null."""
+    """Add the columns `absent` and `left_out`.
+
+    `absent` is the reason why a sample is not applicable, or null; `left_out` is true if the sample
+    is left out, whatever it has: its system was not asked, or is not scored.
+    """
     missing_columns = (evaluator.columns | {*KEYS, "error"}) - set(samples.columns)
     if missing_columns:
         raise BadSamples(
             f"{evaluator.name}: the samples lack the columns {sorted(missing_columns)}"
         )
-    reason = _absent_reason(evaluator)
+    left_out = evaluator.other_system_reason()
     if NOT_ASKED in samples.columns:
-        reason = pl.coalesce(pl.when(NOT_ASKED).then(pl.lit("not asked")), reason)
-        return samples.with_columns(reason.alias("absent")).drop(NOT_ASKED)
-    return samples.with_columns(reason.alias("absent"))
+        left_out = pl.coalesce(pl.when(NOT_ASKED).then(pl.lit("not asked")), left_out)
+    return samples.with_columns(
+        absent=pl.coalesce(left_out, _absent_reason(evaluator)), left_out=left_out.is_not_null()
+    ).drop(NOT_ASKED, strict=False)
 
 
 def _absent_reason(evaluator: Evaluator) -> pl.Expr:
-    """Return the reason why a sample is not applicable; null where it is applicable.
+    """Return which data a sample lacks; null where it is applicable.
 
     An answer that is empty because the system failed is applicable: it counts as a failure.
     """
-    reasons = [evaluator.other_system_reason()]
+    reasons: list[pl.Expr] = [pl.lit(None, pl.String)]
     for name in sorted(evaluator.reads):
         missing = pl.col(name).is_null()
         if name in evaluator.non_empty:
@@ -351,7 +359,9 @@ def _blank_failed_answers(samples: pl.DataFrame) -> pl.DataFrame:
 def _validate_output(evaluator: Evaluator, samples: pl.DataFrame, computed: pl.DataFrame) -> None:
     """Check that exactly the declared metrics and rows came back, with values within bounds."""
     declared = [metric.name for metric in evaluator.sample_metrics]
-    extra = {f"{kind}:{name}" for name in declared for kind in ("status", "reason")} | {"detail"}
+    extra = {f"{kind}:{name}" for name in declared for kind in ("status", "reason", "of_run")} | {
+        "detail"
+    }
     exact = set(declared) == set(computed.columns) - extra
     if not exact or computed.height != samples.height:
         raise BrokenPromise(

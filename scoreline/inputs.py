@@ -269,10 +269,7 @@ def as_rows(given: Rows, origin: str) -> tuple[list[str] | None, Iterable[dict[s
     """
     frame = _frame(given)
     if frame is not None:
-        return frame.columns, (
-            {name: value for name, value in row.items() if value is not None}
-            for row in frame.iter_rows(named=True)
-        )
+        return frame.columns, (_without_missing(row) for row in frame.iter_rows(named=True))
     if isinstance(given, Iterable):
         rows = list(given)
         if all(isinstance(row, Mapping) for row in rows):
@@ -287,6 +284,13 @@ def as_rows(given: Rows, origin: str) -> tuple[list[str] | None, Iterable[dict[s
             )
         ]
     )
+
+
+def _without_missing(value: Any) -> Any:
+    """Return a value without null members: the rows of a column share the names of all of them."""
+    if isinstance(value, dict):
+        return {key: _without_missing(each) for key, each in value.items() if each is not None}
+    return list(map(_without_missing, value)) if isinstance(value, list) else value
 
 
 def _frame(given: Rows) -> pl.DataFrame | None:

@@ -33,7 +33,7 @@ _FLUSH_EVERY = 2_000
 """Answers after which the cache file is written: the most that a killed run loses."""
 _REPORT_S = 0.5
 
-NAN_ANSWER = Undefined("the model returned NaN, which is not a number")
+NAN_ANSWER = Undefined("the model returned NaN, which is not a number", of_run=True)
 
 
 @dataclass(frozen=True, slots=True)

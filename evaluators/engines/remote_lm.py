@@ -91,7 +91,7 @@ class RemoteLanguageModel(CachedModel):
         self, requests: Sequence[Likelihood]
     ) -> Iterator[tuple[int, TokenLikelihood | Unscored]]:
         """Score each text with one request, several concurrently."""
-        start = NotApplicable("a remote model is given no start token")
+        start = NotApplicable("a remote model is given no start token", of_run=True)
         sent = [at for at, request in enumerate(requests) if not request.start]
         yield from ((at, start) for at, request in enumerate(requests) if request.start)
         texts = [requests[at].prefix + requests[at].continuation for at in sent]

@@ -186,7 +186,7 @@ class _TolerantModel:
         try:
             return self.model.answer(requests)
         except Unavailable as reason:
-            return [NotApplicable(str(reason))] * len(requests)
+            return [NotApplicable(str(reason), of_run=True)] * len(requests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ class _MissingModel:
         return self.reason
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Any | Unscored]:
-        return [NotApplicable(self.reason)] * len(requests)
+        return [NotApplicable(self.reason, of_run=True)] * len(requests)
 
 
 NO_ENGINES = Engines()

@@ -95,6 +95,8 @@ class CompositeEvaluator(Evaluator):
                 number.alias(name),
                 pl.coalesce(status, undefined).alias(f"status:{name}"),
                 pl.coalesce(reason, why).alias(f"reason:{name}"),
+                # A status does not tell whether the sample or the run is the reason.
+                (status == Status.NOT_APPLICABLE.value).alias(f"of_run:{name}"),
             ]
         return samples.select(columns)
 

@@ -72,11 +72,6 @@ class FlowEvaluator(Evaluator):
         """Return the roles of the engines to call; `needs` unless a parameter changes them."""
         return self.needs
 
-    def missing_engines(self, engines: Engines) -> frozenset[str]:
-        """Return why engines are missing; known of some models only when they have been loaded."""
-        reasons = (engines.missing_reason({role}) for role in self.engine_roles())
-        return frozenset(reason for reason in reasons if reason is not None)
-
     def expected_calls(self, sample: Sample) -> int:  # noqa: ARG002 - overridden where it matters
         """Return how many judge calls a sample is likely to need, for estimates before a run."""
         return len(self.prompts)
@@ -91,7 +86,7 @@ class FlowEvaluator(Evaluator):
 
     def on_labels(self, labels: Mapping[str, float]) -> Scores:
         """Return the scores of a sample with human labels: the labels and what they imply."""
-        missing = NotApplicable("no person gave this number")
+        missing = NotApplicable("no person gave this number", of_run=True)
         return {metric.name: labels.get(metric.name, missing) for metric in self.sample_metrics}
 
     def combine_details(
@@ -194,11 +189,11 @@ class FlowEvaluator(Evaluator):
     def _sample_flow(self, sample: Sample, engines: Engines, missing: str | None) -> Flow[Graded]:
         """Run a sample's flow, with what is the same for every evaluator: failures and repeats."""
         if missing is not None:
-            raise NotApplicable(missing)
+            raise NotApplicable(missing, of_run=True)
         if sample.error is not None:
             failed = {m.name: TargetError("the system gave no answer") for m in self.sample_metrics}
             optional_engines = {
-                name: NotApplicable(engines.absent[role])
+                name: NotApplicable(engines.absent[role], of_run=True)
                 for role, names in self.optional_engines.items()
                 if role in engines.absent and engines.labels is None
                 for name in names
@@ -207,13 +202,17 @@ class FlowEvaluator(Evaluator):
             return replace(special, scores={**failed, **optional_engines, **special.scores})
         if engines.labels is not None and self.engine_roles():
             if sample.repeat:
-                raise NotApplicable("human labels are for the first answer")
-            return Graded(self.on_labels(engines.labels.of(self.origin_of(sample))))
+                raise NotApplicable("human labels are for the first answer", of_run=True)
+            try:
+                given = engines.labels.of(self.origin_of(sample))
+            except NotApplicable as absent:
+                raise NotApplicable(absent.reason, of_run=True) from absent
+            return Graded(self.on_labels(given))
         if engines.panel is not None and JUDGE in self.engine_roles():
-            given: list[Graded] = []
-            attempt = partial(self._attempt, sample, given)
+            judged: list[Graded] = []
+            attempt = partial(self._attempt, sample, judged)
             found = yield from judge_by_panel(engines.panel, self.sample_metrics, attempt)
-            return self._with_combined_detail(found, given)
+            return self._with_combined_detail(found, judged)
         outcomes: list[Graded] = []
         yield from self._attempt(sample, outcomes)
         count = engines.repeats.count

@@ -199,12 +199,14 @@ def _number(found: object, bounds: tuple[float, float]) -> Value:
     except (TypeError, ValueError):
         value = None
     if value is None:
-        return Undefined(f"the function returned {found!r:.40}, expected a number")
+        return Undefined(f"the function returned {found!r:.40}, expected a number", of_run=True)
     low, high = bounds
     if not math.isfinite(value):
-        return Undefined(f"the function returned {value}")
+        return Undefined(f"the function returned {value}", of_run=True)
     if not low <= value <= high:
-        return Undefined(f"the function returned {value:g}, outside its bounds {low:g} to {high:g}")
+        return Undefined(
+            f"the function returned {value:g}, outside its bounds {low:g} to {high:g}", of_run=True
+        )
     return value
 
 

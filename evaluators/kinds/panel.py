@@ -148,7 +148,8 @@ def _combine_values(given: Sequence[Value], how: str) -> Value:
         return fmean(values)
     middle = float(median(values))
     if middle == _TIE and set(values) == {0.0, 1.0}:
-        return Undefined(f"tie: {len(values) // 2} of {len(values)} judges give 1, the others 0")
+        message = f"tie: {len(values) // 2} of {len(values)} judges give 1, the others 0"
+        return Undefined(message, of_run=True)
     return middle
 
 

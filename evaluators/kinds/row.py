@@ -136,14 +136,14 @@ def explain_error(evaluator: Evaluator, error: Exception, describe: Callable[[],
     message = f"{type(error).__name__}: {error} ({where})"
     if evaluator.on_error == "fail":
         raise EvaluatorError(f"{evaluator.name}: {message}{describe()}") from error
-    return Undefined(message)
+    return Undefined(message, of_run=True)
 
 
 def outcome_row(evaluator: str, names: Sequence[str], result: Graded | Unscored) -> tuple[Any, ...]:
     """Make a row of the frame that `compute` returns from the outcome of one sample.
 
     Returns:
-        The values, the statuses and the reasons of all metrics, and the detail.
+        The values, the statuses, the reasons and `of_run` of all metrics, and the detail.
 
     Raises:
         BrokenPromise: The metrics are not those in `names`.
@@ -158,8 +158,10 @@ def outcome_row(evaluator: str, names: Sequence[str], result: Graded | Unscored)
     values: list[float | None] = []
     statuses: list[str | None] = []
     reasons: list[str | None] = []
+    of_run: list[bool] = []
     for name in names:
         score = scores[name]
+        of_run.append(isinstance(score, Unscored) and score.of_run)
         if isinstance(score, Unscored):
             values.append(None)
             statuses.append(score.status.value)
@@ -169,13 +171,14 @@ def outcome_row(evaluator: str, names: Sequence[str], result: Graded | Unscored)
             statuses.append(None)
             reasons.append(remark)
     text = None if detail is None else json.dumps(detail, ensure_ascii=False)
-    return (*values, *statuses, *reasons, text)
+    return (*values, *statuses, *reasons, *of_run, text)
 
 
 def outcome_frame(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
     """Make the frame that `compute` returns from the rows of `outcome_row`."""
     schema: dict[str, type[pl.DataType]] = dict.fromkeys(names, pl.Float64)
     schema |= {f"{kind}:{name}": pl.String for kind in ("status", "reason") for name in names}
+    schema |= {f"of_run:{name}": pl.Boolean for name in names}
     schema["detail"] = pl.String
     # Polars is ten times slower from rows than from columns.
     columns = zip(*rows, strict=True) if rows else ((),) * len(schema)

@@ -207,9 +207,11 @@ def run_options(
     Raises:
         UnknownName: There is no such benchmark, system or evaluator in the project.
     """
+    from assets.project import expand_systems
     from orchestration.runs import RunOptions
 
     benchmarks = benchmarks or project.default_benchmarks
+    systems = expand_systems(systems, project.members, _asked(project, benchmarks))
     return RunOptions(
         benchmarks=require_known("benchmark", benchmarks, list(project.benchmarks)),
         systems=_require_systems(project, benchmarks, systems),
@@ -218,6 +220,12 @@ def run_options(
         force=force,
         retry=retry,
     )
+
+
+def _asked(project: Project, benchmarks: tuple[str, ...]) -> set[str]:
+    """Return the systems that benchmarks ask; those of unknown ones are none."""
+    names = [name for name in benchmarks or project.benchmarks if name in project.benchmarks]
+    return {system for name in names for system in project.benchmarks[name].systems}
 
 
 def _require_systems(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assets.project import expand_systems
 from orchestration.config.error_messages import describe_unknown
 from orchestration.config.schema import DEFAULT
 from records.document import Document
@@ -65,7 +66,9 @@ def _targets(keys: Mapping[str, str | ConversionKeys]) -> dict[str, Target]:
     }
 
 
-def build_missing(keys: BenchmarkKeys, asked: Sequence[str]) -> MissingAnswers:
+def build_missing(
+    keys: BenchmarkKeys, asked: Sequence[str], members: Mapping[str, Sequence[str]]
+) -> MissingAnswers:
     """Return what missing answers of a benchmark mean.
 
     A system that is asked answers everything that it is asked; what it was not asked, because of a
@@ -74,10 +77,15 @@ def build_missing(keys: BenchmarkKeys, asked: Sequence[str]) -> MissingAnswers:
     Args:
         keys: The keys of the benchmark.
         asked: The systems that it asks.
+        members: The systems that an entry of the configuration stands for; what one of them has
+            of its own counts.
     """
-    systems = {name: each for name, each in keys.missing.items() if name != DEFAULT}
+    own = {name: each for name, each in keys.missing.items() if name != DEFAULT}
     meanings: dict[str, Meaning] = dict.fromkeys(asked, "not_asked")
-    return MissingAnswers(keys.missing.get(DEFAULT, "failed"), {**meanings, **systems})
+    for name, meaning in own.items():
+        meanings.update(dict.fromkeys(expand_systems([name], members, asked), meaning))
+    own = {name: each for name, each in own.items() if name in meanings}
+    return MissingAnswers(keys.missing.get(DEFAULT, "failed"), {**meanings, **own})
 
 
 def _check(

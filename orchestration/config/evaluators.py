@@ -37,6 +37,8 @@ NO_DATA = "no_data"
 YamlPath = tuple[str | int, ...]
 ReportFault = Callable[..., None]
 """A function that records a message about the value at a YAML path: `report(message, *path)`."""
+ExpandNames = Callable[["Sequence[str]"], tuple[str, ...]]
+"""A function that returns the systems that names of systems and of entries stand for."""
 
 
 class EvaluatorBuilder:
@@ -60,8 +62,15 @@ class EvaluatorBuilder:
         self._identities = identities
         self._own = own
 
-    def build(self, keys: BenchmarkKeys, path: YamlPath) -> tuple[Evaluator, ...]:
+    def build(
+        self, keys: BenchmarkKeys, path: YamlPath, expand: ExpandNames
+    ) -> tuple[Evaluator, ...]:
         """Build the evaluators of a benchmark.
+
+        Args:
+            keys: The keys of the benchmark.
+            path: Where they are.
+            expand: Returns the systems that names of systems and of entries stand for.
 
         Returns:
             The evaluators in the order of the configuration, then the components of composites that
@@ -88,7 +97,7 @@ class EvaluatorBuilder:
             try:
                 evaluator = replace(
                     self._build(name, kind, parameters),
-                    only_systems=tuple(dict.fromkeys(only)),
+                    only_systems=expand(only),
                     no_data=no_data,
                 )
                 if no_data == "zero":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 from assets.analysis.select_metrics import UnknownMetric, select_metrics
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from assets.project import Benchmark, Project
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
-    from orchestration.config.evaluators import ReportFault, YamlPath
+    from orchestration.config.evaluators import ExpandNames, ReportFault, YamlPath
     from orchestration.config.schema import ProjectKeys
     from orchestration.config.yaml_document import Document
 
@@ -64,20 +65,30 @@ class GateBuilder:
                 message = describe_unknown(what, gate.benchmark, keys.benchmarks)
                 report(message, "gates", at, "benchmark")
 
-    def build(self, benchmark: Benchmark) -> tuple[Gate, ...]:
-        """Return the gates of a benchmark, whose evaluators are built."""
+    def build(self, benchmark: Benchmark, expand: ExpandNames) -> tuple[Gate, ...]:
+        """Return the gates of a benchmark, whose evaluators are built.
+
+        A gate on an entry of several systems is a gate on each of them.
+
+        Args:
+            benchmark: The benchmark.
+            expand: Returns the systems that names of systems and of entries stand for.
+        """
         seen: set[tuple[str | None, ...]] = set()
-        gates = []
-        for path, gate in self._listed(benchmark.name):
-            self._check_keys(gate, path)
+        gates: list[Gate] = []
+        for path, given in self._listed(benchmark.name):
+            self._check_keys(given, path)
+            expanded = list(_expand_gate(given, expand))
             if benchmark.evaluators:
-                self._check_metrics(benchmark, gate, path, seen)
-            for key in ("system", "baseline"):
-                name = getattr(gate, key)
-                if name is not None:
-                    line = self._document.line((*path, key))
-                    self.named.append(NamedSystem(benchmark.name, name, line))
-            gates.append(gate)
+                addresses = self._check_metrics(benchmark, given, path)
+                self._check_repeated(benchmark.name, expanded, addresses, path, seen)
+            for gate in expanded:
+                for key in ("system", "baseline"):
+                    name = getattr(gate, key)
+                    if name is not None:
+                        line = self._document.line((*path, key))
+                        self.named.append(NamedSystem(benchmark.name, name, line))
+            gates += expanded
         return tuple(gates)
 
     def _listed(self, benchmark: str) -> Iterator[tuple[YamlPath, Gate]]:
@@ -118,20 +129,14 @@ class GateBuilder:
         message = "the key 'metrics' is missing: `min` and `max` are for named metrics"
         return None if gate.metrics else message
 
-    def _check_metrics(
-        self,
-        benchmark: Benchmark,
-        gate: Gate,
-        path: YamlPath,
-        seen: set[tuple[str | None, ...]],
-    ) -> None:
-        """Report unknown metrics, limits outside their bounds, and a second gate on a metric."""
+    def _check_metrics(self, benchmark: Benchmark, gate: Gate, path: YamlPath) -> list[str]:
+        """Return the metrics of a gate; report unknown ones, and limits outside their bounds."""
         is_absolute = gate.baseline is None
         try:
             metrics = select_metrics(benchmark, gate.metrics, with_system_metrics=is_absolute)
         except UnknownMetric as error:
             self._report(str(error), *path, "metrics")
-            return
+            return []
         for kind, limit in gate.limits.items() if is_absolute else ():
             for message in limits_out_of_bounds(kind, limit, metrics):
                 self._report(message, *path, kind)
@@ -140,14 +145,37 @@ class GateBuilder:
                 address = f"{evaluator.name}.{metric.name}"
                 message = f"a sequential gate needs metrics with bounds, and {address} has none"
                 self._report(message, *path, "sequential")
-        kinds = list(gate.limits) if is_absolute else ["regression"]
-        addresses = [f"{evaluator.name}.{metric.name}" for evaluator, metric in metrics]
+        return [f"{evaluator.name}.{metric.name}" for evaluator, metric in metrics]
+
+    def _check_repeated(
+        self,
+        benchmark: str,
+        gates: Sequence[Gate],
+        addresses: Sequence[str],
+        path: YamlPath,
+        seen: set[tuple[str | None, ...]],
+    ) -> None:
+        """Report a second gate on a metric."""
         for address in addresses:
-            keys = {(gate.system, gate.baseline, address, kind) for kind in kinds}
+            keys = {
+                (gate.system, gate.baseline, address, kind)
+                for gate in gates
+                for kind in (gate.limits if gate.baseline is None else ["regression"])
+            }
             if keys & seen:
-                message = f"there is another gate like this on {address} of {benchmark.name!r}"
+                message = f"there is another gate like this on {address} of {benchmark!r}"
                 self._report(message, *path)
             seen |= keys
+
+
+def _expand_gate(given: Gate, expand: ExpandNames) -> Iterator[Gate]:
+    """Yield a gate for each system and baseline that the names of a gate stand for."""
+    systems, baselines = (
+        [None] if name is None else expand([name]) for name in (given.system, given.baseline)
+    )
+    for system, baseline in product(systems, baselines):
+        if system is None or system != baseline:
+            yield given.model_copy(update={"system": system, "baseline": baseline})
 
 
 def limits_out_of_bounds(

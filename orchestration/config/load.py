@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, cast
@@ -15,6 +16,7 @@ from assets.project import (
     Automation,
     Benchmark,
     Project,
+    expand_systems,
 )
 from calls.file_system import special_file
 from evaluators.catalog import catalogue, families
@@ -194,6 +196,7 @@ class _ProjectBuilder:
             benchmarks=MappingProxyType(benchmarks),
             default_benchmarks=tuple(dict.fromkeys(self.keys.default_benchmarks)),
             systems=MappingProxyType(self.systems),
+            members=MappingProxyType(self.system_builder.members),
             show_answers=show_answers,
             engines=self.engines,
             validation=_validation(self.keys),
@@ -275,13 +278,15 @@ class _ProjectBuilder:
     def build_benchmark(self, name: str, keys: BenchmarkKeys) -> Benchmark:
         path = ("benchmarks", name)
         self.check_format(keys, path)
+        systems = self.system_builder.check_benchmark(keys, path)
+        members = self.system_builder.members
         builder = EvaluatorBuilder(self.report, self.identities, self.own)
-        evaluators = builder.build(keys, path)
+        expand = partial(expand_systems, members=members, asked=systems)
+        evaluators = builder.build(keys, path, expand)
         thresholds, default_threshold = builder.resolve_thresholds(keys, evaluators, path)
         builder.check_rank_by(keys, evaluators, path)
         expectations = ExpectationBuilder(self.report).build(keys, evaluators, path)
-        systems = self.system_builder.check_benchmark(keys, path)
-        missing = build_missing(keys, systems)
+        missing = build_missing(keys, systems, members)
         if keys.repeats > 1 and not systems:
             message = "only systems that are asked (`systems`) answer several times; files of "
             message += "predictions number their answers by the field `repeat`"
@@ -317,7 +322,7 @@ class _ProjectBuilder:
             expectations=expectations,
             deps=tuple(dict.fromkeys(keys.deps)),
         )
-        return replace(benchmark, gates=self.gates.build(benchmark))
+        return replace(benchmark, gates=self.gates.build(benchmark, expand))
 
     def check_format(self, keys: BenchmarkKeys, path: tuple[str, str]) -> None:
         known = formats()

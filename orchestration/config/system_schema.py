@@ -106,7 +106,7 @@ class _NamedMatrix(ConfigModel):
 
     Attributes:
         matrix: Lists of values by key: there is a system for each combination. A benchmark names
-            one of them, or with the name of this entry all.
+            one of them, or with the name of this entry all; so do its gates and other keys.
         names: The names of the systems of a matrix, such as `{name}-{model}`, with keys of the
             matrix. Unless given they are numbered: `<name>-1-2` has the first value of the
             first key and the second value of the second key.

@@ -36,9 +36,11 @@ class SystemBuilder:
     def build(self, keys: Mapping[str, SystemKeys]) -> dict[str, SystemSettings]:
         """Return the systems whose kind is known, by name; note which an entry stands for."""
         built: dict[str, SystemSettings] = {}
+        taken = set(keys)
         for entry, each in keys.items():
-            members = expand_system(entry, each, keys.keys() | built.keys(), self._report)
+            members = expand_system(entry, each, taken - {entry}, self._report)
             self.members[entry] = tuple(member.name for member in members)
+            taken.update(self.members[entry])
             reported: set[str] = set()
             for member in members:
                 system = self._build(entry, member, partial(self._report_once, reported, member))

@@ -172,3 +172,42 @@ def test_paths_of_the_judge_are_relative_to_the_working_directory(
     found = scoreline.evaluate(rows, evaluators="context_relevancy", judge="recorded:replies.jsonl")
     assert found.scores["value"].to_list() == live.scores["value"].to_list()
     assert sorted(tmp_path.iterdir()) == before
+
+
+REPORTED: list[dict[str, Any]] = [
+    {
+        "question": "a",
+        "answer": "x",
+        "reported": {"p": True},
+        "rubric": {"criteria": "c", "scale": {"1": "bad"}},
+        "messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "x"}],
+        "extra_lists": [{"k": 1}, {"l": 2}],
+    },
+    {
+        "question": "b",
+        "answer": "y",
+        "reported": {"s": 0.5},
+        "rubric": {"criteria": "c", "scale": {"5": "good"}},
+        "messages": [{"role": "assistant", "content": "y", "name": "n"}],
+        "extra_lists": [],
+    },
+]
+
+
+@pytest.mark.parametrize(
+    "convert", [list, pl.DataFrame, lambda rows: pl.DataFrame(rows).to_arrow()]
+)
+def test_rows_of_a_frame_may_have_objects_with_different_names(
+    convert: Callable[[Any], Any],
+) -> None:
+    """A frame gives all rows the names of all objects, with null for those that a row lacks."""
+    evaluators = [{"p": {"reported": {"pass_fail": True}}}, {"s": {"reported": {}}}]
+    results = scoreline.evaluate(convert(REPORTED), evaluators=evaluators)
+    rows = results.sql("SELECT reported, messages FROM predictions ORDER BY answer").rows()
+    assert [json.loads(reported) for reported, _ in rows] == [{"p": 1}, {"s": 0.5}]
+    assert [json.loads(messages) for _, messages in rows] == [
+        [{"role": "user", "content": "a"}, {"role": "assistant", "content": "x"}],
+        [{"role": "assistant", "content": "y", "name": "n"}],
+    ]
+    (rubric,) = results.sql("SELECT rubric FROM questions WHERE question = 'a'").to_series()
+    assert json.loads(rubric)["scale"] == {"1": "bad"}

@@ -150,6 +150,8 @@ class Format:
         missing_predictions: How to treat a missing prediction: as a failed answer, or as an answer
             that retrieved nothing.
         several_answers: What a user can do about a second answer of a system to a question.
+        may_list_twice: Whether files may list a question twice, so that it has more answers than
+            others.
         is_canonical: Whether the files have the field names of the records.
         has_columns: Whether columns can be named after fields by configuration.
         is_streamed: Whether the readers yield the first records before they have read the file.
@@ -168,6 +170,7 @@ class Format:
     unknown_questions: Literal["reject", "note", "match by text"] = "reject"
     missing_predictions: Literal["failed", "nothing retrieved"] = "failed"
     several_answers: str = SEVERAL_ANSWERS
+    may_list_twice: bool = False
     is_canonical: bool = False
     has_columns: bool = False
     is_streamed: bool = True

@@ -287,4 +287,5 @@ FORMAT: Final = Format(
     questions_from="predictions",
     version=5,
     is_streamed=False,
+    may_list_twice=True,
 )

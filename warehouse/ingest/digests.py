@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NONE: Final = Columns()
 FAILED: Final = MissingAnswers()
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Increase it when the same files give other rows than before."""
 
 

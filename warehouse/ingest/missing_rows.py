@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from records.prediction import MAX_REPEAT
 from warehouse.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from warehouse.ingest.result import ReadResult
     from warehouse.storage.transaction import Transaction
 
+    _File: TypeAlias = tuple[Path, str]
+    """A file, and a system in it."""
+
 NO_PREDICTION: Final = "no prediction"
 """The error of a question that a system did not answer."""
 
@@ -22,26 +26,55 @@ MAX_NAMED: Final = 10
 
 
 class AnswerCounts:
-    """Counts how many answers to a question each file has, in files of other tools.
+    """Counts how many answers to a question a system should have, in files of other tools.
 
     Such a tool asks the questions of one task as often as each other, but those of another task, in
-    another file, more or less often.
+    another file, more or less often. Files of a system that share a question are of one task.
     """
 
-    def __init__(self) -> None:
-        self._largest: dict[tuple[Path, str], int] = {}
-        self._files: dict[tuple[str, str], Path] = {}
+    def __init__(self, *, may_list_twice: bool = False) -> None:
+        """Set whether a file may list a question twice, so that it has more answers than others."""
+        self._may_list_twice = may_list_twice
+        self._files: dict[tuple[str, str], _File] = {}
+        self._largest: dict[_File, int] = {}
+        self._joined: dict[_File, _File] = {}
+        self._most: dict[str, int] = {}
 
     def add(self, path: Path, system: str, question: str, repeat: int) -> None:
         """Count an answer."""
-        self._files[system, question] = path
-        self._largest[path, system] = max(self._largest.get((path, system), 0), repeat + 1)
+        file = (path, system)
+        first = self._files.setdefault((system, question), file)
+        if first != file:
+            self._join(first, file)
+        self._largest[file] = max(self._largest.get(file, 0), repeat + 1)
+        if self._may_list_twice:
+            self._most[question] = max(self._most.get(question, 0), repeat + 1)
 
     def by_answer(self) -> dict[tuple[str, str], int]:
-        """Return the answers in the file of each system and question; empty if all have one."""
+        """Return the answers that each system should have to each question; empty if all is one."""
         if max(self._largest.values(), default=1) == 1:
             return {}
-        return {key: self._largest[path, key[0]] for key, path in self._files.items()}
+        largest: dict[_File, int] = {}
+        for file, count in self._largest.items():
+            task = self._task(file)
+            largest[task] = max(largest.get(task, 0), count)
+        return {
+            (system, question): min(
+                largest[self._task(file)], self._most.get(question, MAX_REPEAT + 1)
+            )
+            for (system, question), file in self._files.items()
+        }
+
+    def _join(self, one: _File, other: _File) -> None:
+        first, second = self._task(one), self._task(other)
+        if first != second:
+            self._joined[second] = first
+
+    def _task(self, file: _File) -> _File:
+        """Return the file that stands for all of the task."""
+        while file in self._joined:
+            file = self._joined[file]
+        return file
 
 
 def require_first_answers(transaction: Transaction, benchmark: str) -> None:
@@ -76,9 +109,9 @@ def fill_missing(
 ) -> tuple[list[str], int]:
     """Insert a row for each missing answer.
 
-    A system answers each question as often as any other. With `answer_counts` a question has as
-    many answers as any system gave to it, but not more than the file has to any of its questions,
-    or the system to any, if the question is missing.
+    A system answers each question as often as any other. With `answer_counts` these say how often;
+    a question that is missing counts as often as for another system, but not more often than the
+    system answers any.
 
     Returns:
         A note on each system with missing answers, and the number of rows that were added.
@@ -108,9 +141,7 @@ def fill_missing(
         ),
 
         by_question AS (
-            SELECT question_id, 1 + max(repeat) AS n
-            FROM given WHERE system IN (SELECT system FROM counted)
-            GROUP BY question_id
+            SELECT question_id, max(n) AS n FROM counted GROUP BY question_id
         ),
 
         expected AS (
@@ -119,7 +150,7 @@ def fill_missing(
                 q.question_id,
                 CASE
                     WHEN o.system IN (SELECT system FROM counted)
-                        THEN least(coalesce(b.n, 1), coalesce(c.n, o.n))
+                        THEN coalesce(c.n, least(coalesce(b.n, 1), o.n))
                     ELSE o.n
                 END AS n
             FROM questions AS q

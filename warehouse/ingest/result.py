@@ -33,8 +33,8 @@ class ReadResult:
         changed_texts: By system, the questions whose text differs in its files.
         aliases: By file, the fields by the well-known names that were read as such.
         file_notes: By file, what its reader has to say about it.
-        answer_counts: By system and question, the largest number of answers to a question in the
-            file; empty where files of the format itself say so, or where all are one.
+        answer_counts: By system and question, how many answers there should be; empty for canonical
+            files, and where all are one.
     """
 
     rejected: list[Rejected] = field(default_factory=list)

@@ -135,7 +135,7 @@ def write_predictions(
     by_text = chosen.unknown_questions == "match by text"
     result = ReadResult()
     first: dict[tuple[str, str, int], str] = {}
-    counts = AnswerCounts()
+    counts = AnswerCounts(may_list_twice=chosen.may_list_twice)
     suggestions = 0
 
     def unknown_reason(name: str) -> str:

@@ -59,7 +59,10 @@ class CrossEncoder:
         too_long = self._model.too_long([request.second for request in requests], _EXTRA_TOKENS)
         fitting = [position for position, exceeds in enumerate(too_long) if not exceeds]
         for position in (position for position, exceeds in enumerate(too_long) if exceeds):
-            yield position, Undefined(f"a text exceeds the model's {self._model.window} tokens")
+            yield (
+                position,
+                Undefined(f"a text exceeds the model's {self._model.window} tokens", of_run=True),
+            )
         if fitting:
             answered = self._model.logits(
                 [requests[position].first for position in fitting],

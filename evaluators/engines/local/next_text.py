@@ -138,7 +138,9 @@ class NextTextModel:
         if not prompt:
             raise Undefined("the prompt has no tokens")
         if longest > self._window:
-            raise Undefined(f"the prompt has {longest} tokens, the model reads {self._window}")
+            raise Undefined(
+                f"the prompt has {longest} tokens, the model reads {self._window}", of_run=True
+            )
         return [
             _Context(position, written, tuple(sorted(tokens)), [*prompt, *written])
             for written, tokens in following.items()

@@ -106,7 +106,7 @@ class WindowSplitter:
         for token in (self._tokenizer.bos_token_id, self._tokenizer.eos_token_id):
             if token is not None:
                 return int(token)
-        raise Undefined("the model has no start token")
+        raise Undefined("the model has no start token", of_run=True)
 
     def _windows(self, tokens: _Tokens, stride: int) -> list[Window]:
         """Return overlapping windows that score each token once, with as much context as fits."""
@@ -122,7 +122,7 @@ class WindowSplitter:
     def _left_cut(self, tokens: _Tokens) -> Window:
         excess = len(tokens.ids) - self.window
         if tokens.first - excess < 1:
-            raise Undefined(f"the text alone exceeds the model's {self.window} tokens")
+            raise Undefined(f"the text alone exceeds the model's {self.window} tokens", of_run=True)
         return Window(tokens.ids[excess:], tokens.first - excess)
 
     def _shortened(self, request: Likelihood, where: tuple[int, int], tokens: _Tokens) -> Window:
@@ -132,7 +132,9 @@ class WindowSplitter:
         while (excess := len(tokens.ids) - self.window) > 0:
             removable = [stop for start, stop in tokens.offsets if begin < stop and start < end]
             if len(prefix) == begin + len(tail) or not removable:
-                raise Undefined(f"the text alone exceeds the model's {self.window} tokens")
+                raise Undefined(
+                    f"the text alone exceeds the model's {self.window} tokens", of_run=True
+                )
             # The cut may join characters to other tokens, so tokenize again.
             end = max(begin, removable[-excess - 1]) if excess < len(removable) else begin
             prefix = prefix[:end].rstrip() + tail

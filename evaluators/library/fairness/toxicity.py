@@ -88,7 +88,9 @@ class Toxicity(FlowEvaluator):
         for metric in self.metrics:
             known = [each[metric.name] for each in given if metric.name in each]
             values[metric.name] = (
-                combined(known) if known else NotApplicable(f"the model gives no {metric.name}")
+                combined(known)
+                if known
+                else NotApplicable(f"the model gives no {metric.name}", of_run=True)
             )
         first = [each.get("toxicity", 0.0) for each in given]
         worst = texts[first.index(max(first))]

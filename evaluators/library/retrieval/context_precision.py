@@ -192,7 +192,8 @@ class ContextPrecision(FlowEvaluator):
             return NotApplicable("no answer")
         if self.utilization == "always" or not non_blank(sample.expected_answers):
             return None
-        return NotApplicable("there is an expected answer, and `utilization` is not `always`")
+        message = "there is an expected answer, and `utilization` is not `always`"
+        return NotApplicable(message, of_run=True)
 
 
 def precisions(useful: Sequence[Usefulness]) -> tuple[float, float]:

@@ -112,7 +112,7 @@ class ContextRecall(FlowEvaluator):
         why: Unscored = Undefined("no_claims: the expected answer states nothing")
         try:
             if not self.claims:
-                raise NotApplicable("the parameter claims is off")
+                raise NotApplicable("the parameter claims is off", of_run=True)
             found = yield from extract_statements(sample.question, first)
             claims = found.keyed("r")
         except Unscored as reason:

@@ -134,12 +134,14 @@ class SummarizationCompletenessFaithfulness(FlowEvaluator):
         if self.conv_weights:
             values[_CONV] = summac.convolution(entailment, self.conv_weights)
         else:
-            values[_CONV] = NotApplicable("the parameter conv_weights is not set")
+            values[_CONV] = NotApplicable("the parameter conv_weights is not set", of_run=True)
         if self.zs_variant == "entailment":
             values[_ZS] = summac.zero_shot(entailment)
         elif "contradiction" in found[0]:
             contradiction = np.reshape([each["contradiction"] for each in found], shape)
             values[_ZS] = summac.zero_shot_published(entailment, contradiction)
         else:
-            values[_ZS] = NotApplicable("the model of entailment gives no contradiction")
+            values[_ZS] = NotApplicable(
+                "the model of entailment gives no contradiction", of_run=True
+            )
         return values

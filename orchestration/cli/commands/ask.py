@@ -62,7 +62,7 @@ def command(
     """
     from dataclasses import replace
 
-    from assets.project import asked_systems
+    from assets.project import asked_systems, expand_systems
     from orchestration.cli.finished_run import describe_answers, total
     from orchestration.cli.options import require_known
     from orchestration.errors import ChecksFailed, OrchestrationError
@@ -75,6 +75,7 @@ def command(
             f"{settings.file}: no benchmark asks a system: expected `systems` at the top level and "
             "in a benchmark"
         )
+    systems = expand_systems(systems, project.members, known)
     require_known("asked system", systems, known)
     options = run_options(project, benchmarks, systems, (), force=force, retry=retry)
     options = replace(options, answers_only=True, limit=limit)

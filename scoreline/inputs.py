@@ -324,12 +324,16 @@ def _as_json(row: Mapping[str, Any]) -> str:
     """Return a row as JSON.
 
     Raises:
-        RecordError: A field holds NaN or an infinite number.
+        RecordError: A field holds NaN, an infinite number, or half of a surrogate pair.
         TypeError: A value has no form in JSON.
         ValueError: A value refers to itself.
     """
     try:
-        return json.dumps(row, ensure_ascii=False, default=_plain, allow_nan=False)
+        line = json.dumps(row, ensure_ascii=False, default=_plain, allow_nan=False)
+        line.encode()
+        return line
+    except UnicodeEncodeError:
+        raise RecordError(["expected text, found half of a surrogate pair"]) from None
     except ValueError:
         for name, value in row.items():
             refused: list[str] = []

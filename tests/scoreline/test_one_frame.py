@@ -95,6 +95,10 @@ def test_columns_of_one_frame_have_other_names() -> None:
             r"predictions: a file of questions needs `predictions`; a file .*polars\.read_nd",
         ),
         (iter(()), "there are no rows"),
+        (
+            [{"question": "a\ud800", "answer": "x", "expected_answer": "x"}],
+            r"questions\[0\]: expected text, found half of a surrogate pair",
+        ),
     ],
 )
 def test_what_one_frame_lacks_is_said(rows: Any, message: str) -> None:

@@ -148,6 +148,33 @@ def test_scores_that_are_no_numbers_are_named(tmp_path: Path, name: str) -> None
     assert reason(path, columns) == "sims: expected a number, found 'high'"
 
 
+HUGE = "9" * 400
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        ("retrieved.score", HUGE),
+        ("retrieved.score", f"1;{HUGE}"),
+        ("retrieved.score", f"[{HUGE}]"),
+        (Conversion("latency_s", scale=0.001), HUGE),
+    ],
+)
+def test_numbers_beyond_floats_are_refused(
+    tmp_path: Path, name: str, target: Target, text: str
+) -> None:
+    path = write(tmp_path / name, [{"question_id": "a", "n": text}])
+    assert reason(path, {"n": target}).startswith(("n: expected", "latency_s: expected"))
+
+
+@pytest.mark.parametrize("to", ["retrieved.score", Conversion("latency_s", scale=0.001)])
+def test_numbers_of_json_beyond_floats_are_refused(tmp_path: Path, to: Target) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text(f'{{"question_id": "a", "n": {HUGE}}}')
+    assert "the number 99999999999999999999... is too large" in reason(path, {"n": to})
+
+
 @pytest.mark.parametrize(
     ("cell", "texts"),
     [

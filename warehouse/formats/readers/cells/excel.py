@@ -94,10 +94,8 @@ def excel_rows(
     for number, values in enumerate(sheet.iter_rows(), start=1):
         cells = [_text(value) for value in values]
         if header is None:
-            if number in faults:
-                raise InputError([Problem(path, number, faults[number])])
-            if any(map(str.strip, cells)):
-                header = _header(path, cells, number, names)
+            if any(map(str.strip, cells)) or number in faults:
+                header = _header(path, cells, number, names, faults.get(number))
             continue
         if not any(cells) and number not in faults:
             continue
@@ -107,13 +105,14 @@ def excel_rows(
             continue
         given = zip(header, cells, strict=True)
         yield read_cells({name: cell for name, cell in given if cell}, number, shape, names)
-    for row in sorted(row for row in faults if row > number):  # below the last value
-        yield Reject(row, faults[row], "")
+    yield from (Reject(row, faults[row], "") for row in sorted(faults) if row > number)
 
 
-def _header(path: Path, cells: list[str], line: int, names: FieldNames | None) -> list[str]:
+def _header(
+    path: Path, cells: list[str], line: int, names: FieldNames | None, fault: str | None
+) -> list[str]:
     named = [cell for cell in cells if cell.strip()]
-    reason = too_many_fields(len(named))
+    reason = fault or too_many_fields(len(named))
     twice = first_repeated(named)
     if twice is not None:
         reason = f"the header names the column {twice!r} twice"

@@ -98,9 +98,9 @@ def _parsed(part: bytes, state: _Sheet | _SharedTexts) -> Iterator[None]:
     parser.StartDoctypeDeclHandler = _refuse_doctype
     part = part.replace(b"&", b"&amp;")
     for begin in range(0, len(part), _PIECE):
-        parser.Parse(part[begin : begin + _PIECE], False)  # noqa: FBT003 - has no names
+        parser.Parse(part[begin : begin + _PIECE], False)
         yield
-    parser.Parse(b"", True)  # noqa: FBT003 - likewise
+    parser.Parse(b"", True)
     yield
 
 

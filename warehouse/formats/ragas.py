@@ -219,5 +219,5 @@ FORMAT: Final = Format(
     predictions=read_predictions,
     questions_from="predictions",
     has_columns=True,
-    version=4,
+    version=5,
 )

@@ -224,8 +224,9 @@ def _digest(value: object) -> bytes:
 
 def _distinct(keys: object) -> object:
     """Return labels without their order, if they are valid."""
-    is_valid = isinstance(keys, list) and all(isinstance(key, str) for key in keys)
-    return set(keys) if is_valid else keys
+    if isinstance(keys, list) and all(isinstance(key, str) for key in keys):
+        return set(keys)
+    return keys
 
 
 def _name(row: Row, position: int) -> str | None:

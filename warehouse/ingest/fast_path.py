@@ -162,7 +162,7 @@ def _scan(path: Path, decoder: Decoder, watched: Mapping[str, Callable[[Any], An
     return _Scanned(found, longest)
 
 
-_MEMBERS: Final = msgspec.json.Decoder(dict[str, OTHER])
+_MEMBERS: Final = msgspec.json.Decoder(dict[str, OTHER])  # type: ignore[valid-type]
 
 
 def _is_simple(text: bytes) -> bool:

@@ -14,6 +14,8 @@ ID_NAMES: Final = ("id", "sid", "sentence_id", "sent_id")
 OTHER_ID_NAMES: Final = ("key", "label", "number")
 """Names that are those of an id where none of the former is given."""
 
+_PAIR: Final = 2
+
 
 class Sentence(Record):
     """One sentence of a document."""
@@ -54,6 +56,45 @@ class Document(Record):
                 raise RecordError([f"sentences[{at}]: the id {name!r} occurs twice"])
             numbered[name] = each.text
         return list(numbered.items())
+
+
+def sentences_by_key(given: object, place: str) -> list[list[tuple[str, str]]]:
+    """Return the sentences of several documents with their keys, as RAGBench writes them.
+
+    They are lists of `[key, text]` by document, one such list, or an object of texts by key.
+
+    Raises:
+        RecordError: They are something else.
+    """
+    if isinstance(given, dict):
+        given = [[list(pair) for pair in given.items()]]
+    if not isinstance(given, list):
+        raise RecordError([f"{place}: expected a list, found {found(given)}"])
+    if given and all(_is_pair(each) for each in given):
+        given = [given]
+    documents = []
+    for number, document in enumerate(given):
+        if not isinstance(document, list):
+            raise RecordError([f"{place}[{number}]: expected a list, found {found(document)}"])
+        documents.append(
+            [
+                _pair(each, f"{place}[{number}][{position}]")
+                for position, each in enumerate(document)
+            ]
+        )
+    return documents
+
+
+def _is_pair(given: object) -> bool:
+    return isinstance(given, list) and len(given) == _PAIR and isinstance(given[0], str)
+
+
+def _pair(given: object, place: str) -> tuple[str, str]:
+    if isinstance(given, list) and len(given) == _PAIR:
+        key, text = given
+        if isinstance(key, str) and key and isinstance(text, str):
+            return key, text
+    raise RecordError([f"{place}: expected [key, text], found {found(given)}"])
 
 
 def _sentence(each: object, location: str) -> Sentence:

@@ -134,5 +134,5 @@ FORMAT: Final = Format(
     documents=read_documents,
     is_canonical=True,
     has_columns=True,
-    version=3,
+    version=4,
 )

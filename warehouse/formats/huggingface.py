@@ -292,6 +292,6 @@ FORMAT: Final = Format(
     predictions=read_predictions,
     documents=read_documents,
     has_columns=True,
-    version=2,
+    version=3,
     folders=Folders(questions=files_of, documents=files_of, predictions=files_of),
 )

@@ -351,6 +351,10 @@ def _numbered(span: Span) -> list[dict[str, Any]]:
     return [documents[position] for position in sorted(documents)]
 
 
+_MOST: Final = 1e18
+"""The largest number of tokens or dollars of a call; so their sums fit a float."""
+
+
 def _total(trace: Trace, name: str) -> float | None:
     """Return the sum of a number over the calls of models; null if a span `LLM` has none."""
     numbers = []
@@ -359,7 +363,7 @@ def _total(trace: Trace, name: str) -> float | None:
             continue
         # Pandas writes NaN where a span has no such attribute.
         given = span.attributes.get(name, math.nan)
-        if not isinstance(given, int | float) or isinstance(given, bool):
+        if isinstance(given, bool) or not isinstance(given, int | float) or abs(given) > _MOST:
             raise RecordError([f"attributes.{name}: expected a number, found {found(given)}"])
         if not math.isnan(given):
             numbers.append(given)

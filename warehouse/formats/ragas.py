@@ -234,6 +234,6 @@ FORMAT: Final = Format(
     predictions=read_predictions,
     questions_from="predictions",
     has_columns=True,
-    version=5,
+    version=6,
     is_streamed=False,
 )

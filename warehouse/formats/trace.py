@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
-from records.document import Document
+from records.document import Document, sentences_by_key
 from records.error_messages import RecordError, found
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
-from warehouse.formats.readers.field_mapping import name_of, prediction_side, question_side
+from warehouse.formats.readers.field_mapping import (
+    as_written,
+    name_of,
+    prediction_side,
+    question_side,
+)
 from warehouse.formats.readers.files import kind
 from warehouse.formats.readers.rows import Row, json_rows, rows
+from warehouse.formats.readers.strict_json import NotJsonError, decode
 from warehouse.formats.readers.tabular import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from records.prediction import Prediction
@@ -40,36 +46,47 @@ USED: Final = "all_utilized_sentence_keys"
 SUPPORT: Final = "sentence_support_information"
 SENTENCES: Final = "documents_sentences"
 
-_PAIR: Final = 2
 _TEXTS: Final = ("question", "response", "answer", "documents")
-_FENCE: Final = re.compile(r"^```\w*\s*|\s*```$")
+_FENCE: Final = re.compile(r"```\w*")
 
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
     """Read questions; the gold sentences are those labelled relevant.
 
-    Questions with other documents or labels in another file have neither gold sentences nor a
-    document.
+    Questions with other documents in another file have neither a document nor gold sentences, and
+    those with other labels no gold sentences. What a file lacks is taken from the others.
     """
-    differing = _differing(source)
+    compared = _compared(source)
     return field_mapping.questions(
-        _rows(source), lambda row, position: _question(row, position, differing), NAMES
+        _rows(source), lambda row, position: _question(row, position, compared), NAMES
     )
 
 
 def read_documents(source: Source) -> Iterator[Read[Document] | Reject]:
     """Read the sentences of a question's documents as one document with the question's id."""
-    differing = _differing(source)
-    return field_mapping.records(
-        _rows(source), lambda row, position: _document(row, position, differing), {"doc_id": "id"}
-    )
+    compared = _compared(source)
+    elsewhere = 0
+    for position, row in enumerate(_rows(source), start=1):
+        if isinstance(row, Reject):
+            yield row
+            continue
+        if row.fields.get(SENTENCES) is None and _name(row, position) in compared.with_documents:
+            elsewhere += 1
+            continue
+        try:
+            yield _document(row, position, compared)
+        except RecordError as error:
+            yield Reject(row.line, as_written(error, {"doc_id": "id"}), row.text)
+    if elsewhere:
+        source.notes.append(f"{elsewhere} questions have their {SENTENCES} in another file only")
 
 
-def _document(row: Row, position: int, differing: frozenset[str]) -> Read[Document]:
-    is_shared = row.fields.get(SENTENCES) is not None and _name(row, position) not in differing
+def _document(row: Row, position: int, compared: _Compared) -> Read[Document]:
+    given = row.fields.get(SENTENCES)
+    is_shared = given is not None and _name(row, position) not in compared.documents
     pairs = [
         {"id": key, "text": text}
-        for document in (_sentences(row.fields) if is_shared else ())
+        for document in (sentences_by_key(given, SENTENCES) if is_shared else ())
         for key, text in document
     ]
     fields = {"doc_id": name_of(row.fields, position), "sentences": pairs}
@@ -82,15 +99,22 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     The contexts are the documents, or else their sentences joined by spaces. The labels, the
     judge's further marks and the scores that RAGBench gives stay in `extra`.
     """
-    differing = _differing(source)
-    if differing:
+    compared = _compared(source)
+    if compared.documents:
         source.notes.append(
-            f"{len(differing)} questions have other documents or labels in another file, such as "
-            f"{min(differing)!r}: `trace` counts the labels of each answer, and citations have no "
-            "gold sentences there"
+            f"{len(compared.documents)} questions have other documents in another file, such as "
+            f"{min(compared.documents)!r}: they have neither a document nor gold sentences; "
+            "`trace` counts the sentences and labels of each answer"
+        )
+    labels = compared.labels - compared.documents
+    if labels:
+        source.notes.append(
+            f"{len(labels)} questions have other relevant sentences in another file, such as "
+            f"{min(labels)!r}: they have no gold sentences; `trace` counts the labels of each "
+            "answer"
         )
     return field_mapping.predictions(
-        _rows(source), source, lambda row, position: _prediction(row, position, differing), NAMES
+        _rows(source), source, lambda row, position: _prediction(row, position, compared), NAMES
     )
 
 
@@ -118,7 +142,7 @@ def _with_labels(row: Row | Reject) -> Row | Reject:
             continue
         try:
             labels = _labels(value)
-        except ValueError as error:
+        except NotJsonError as error:
             return Reject(row.line, f"{name}: expected the judge's JSON, but {error}", row.text)
         if labels is not None:
             others = {key: each for key, each in row.fields.items() if key != name}
@@ -130,35 +154,79 @@ def _labels(value: object) -> dict[str, Any] | None:
     """Return the labels in a field, an object or the text that a judge wrote.
 
     Raises:
-        ValueError: It has labels, but is not valid JSON.
+        NotJsonError: It has labels, but is not valid JSON.
     """
-    if isinstance(value, str) and f'"{RELEVANT}"' in value:
-        value = json.loads(_FENCE.sub("", value.strip()))
+    if isinstance(value, str) and (f'"{RELEVANT}"' in value or f'"{USED}"' in value):
+        value = decode(_without_fence(value))
     return value if isinstance(value, dict) and (RELEVANT in value or USED in value) else None
 
 
-def _differing(source: Source) -> frozenset[str]:
-    """Return the questions whose documents or relevant sentences differ between the files."""
+def _without_fence(text: str) -> str:
+    text = text.strip()
+    fence = _FENCE.match(text)
+    return text if fence is None else text[fence.end() :].removesuffix("```")
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """What several files say of the same questions.
+
+    Attributes:
+        documents: The questions with different documents.
+        labels: The questions with different relevant sentences.
+        with_documents: The questions with documents in a file.
+        relevant: The relevant sentences of the other questions that have labels.
+    """
+
+    documents: frozenset[str] = frozenset()
+    labels: frozenset[str] = frozenset()
+    with_documents: frozenset[str] = frozenset()
+    relevant: Mapping[str, Any] = field(default_factory=dict)
+
+    def gold(self, name: str | None, own: object) -> object:
+        """Return the relevant sentences of a question; null if the files differ or have none."""
+        if name is None or name in self.documents or name in self.labels:
+            return None
+        return self.relevant.get(name, own)
+
+
+def _compared(source: Source) -> _Compared:
+    """Compare the documents and relevant sentences of a question between the files."""
     if len(source.beside) < 2:  # noqa: PLR2004
-        return frozenset()
+        return _Compared()
     states = [(path, path.stat().st_mtime_ns) for path in source.beside if path.is_file()]
-    return _differing_between(tuple(states))
+    return _compare(tuple(states))
 
 
 @lru_cache(maxsize=4)
-def _differing_between(states: tuple[tuple[Path, int], ...]) -> frozenset[str]:
-    first: dict[str, bytes] = {}
-    differing: set[str] = set()
+def _compare(states: tuple[tuple[Path, int], ...]) -> _Compared:
+    digests: dict[str, bytes] = {}
+    relevant: dict[str, Any] = {}
+    documents, labels = set(), set()
     for path, _ in states:
         for position, row in enumerate(_rows_of(path), start=1):
             name = None if isinstance(row, Reject) else _name(row, position)
             if isinstance(row, Reject) or name is None:
                 continue
-            asked = [row.fields.get(SENTENCES), row.fields.get(RELEVANT)]
-            digest = blake2b(json.dumps(asked, default=str).encode()).digest()
-            if first.setdefault(name, digest) != digest:
-                differing.add(name)
-    return frozenset(differing)
+            sentences, keys = row.fields.get(SENTENCES), row.fields.get(RELEVANT)
+            if sentences is not None:
+                digest = _digest(sentences)
+                if digests.setdefault(name, digest) != digest:
+                    documents.add(name)
+            if keys is not None and _distinct(relevant.setdefault(name, keys)) != _distinct(keys):
+                labels.add(name)
+    return _Compared(frozenset(documents), frozenset(labels), frozenset(digests), relevant)
+
+
+def _digest(value: object) -> bytes:
+    return blake2b(json.dumps(value, default=str).encode()).digest()
+
+
+def _distinct(keys: object) -> object:
+    """Return labels without their order, if they are valid."""
+    if isinstance(keys, list) and all(isinstance(key, str) for key in keys):
+        return set(keys)
+    return keys
 
 
 def _name(row: Row, position: int) -> str | None:
@@ -167,60 +235,26 @@ def _name(row: Row, position: int) -> str | None:
     return str(name) if isinstance(name, str | int) and not isinstance(name, bool) else None
 
 
-def _sentences(fields: dict[str, Any]) -> list[list[tuple[str, str]]]:
-    """Return the sentences of each document with their keys."""
-    given = fields.get(SENTENCES)
-    if isinstance(given, dict):
-        given = [[list(pair) for pair in given.items()]]
-    if not isinstance(given, list):
-        raise RecordError([f"{SENTENCES}: expected a list, found {found(given)}"])
-    if given and all(_is_pair(each) for each in given):
-        given = [given]
-    documents = []
-    for number, document in enumerate(given):
-        if not isinstance(document, list):
-            said = f"{SENTENCES}[{number}]: expected a list, found {found(document)}"
-            raise RecordError([said])
-        pairs = [
-            _pair(each, f"{SENTENCES}[{number}][{position}]")
-            for position, each in enumerate(document)
-        ]
-        documents.append(pairs)
-    return documents
-
-
-def _is_pair(given: object) -> bool:
-    return isinstance(given, list) and len(given) == _PAIR and isinstance(given[0], str)
-
-
-def _pair(given: object, place: str) -> tuple[str, str]:
-    if isinstance(given, list) and len(given) == _PAIR:
-        key, text = given
-        if isinstance(key, str) and key and isinstance(text, str):
-            return key, text
-    raise RecordError([f"{place}: expected [key, text], found {found(given)}"])
-
-
 def _fields(row: Row) -> dict[str, Any]:
     return {name: value for name, value in row.fields.items() if value is not None}
 
 
-def _question(row: Row, position: int, differing: frozenset[str]) -> dict[str, Any]:
+def _question(row: Row, position: int, compared: _Compared) -> dict[str, Any]:
     given = _fields(row)
     record = question_side(given)
     record["question_id"] = name_of(given, position)
     if "question" not in given:
         raise RecordError(["question: missing"])
-    if _name(row, position) in differing:
-        return record
-    if RELEVANT in given:
-        record["gold_sentence_ids"] = given[RELEVANT]
-    if SENTENCES in given:
+    name = _name(row, position)
+    gold = compared.gold(name, given.get(RELEVANT))
+    if gold is not None:
+        record["gold_sentence_ids"] = gold
+    if (SENTENCES in given or name in compared.with_documents) and name not in compared.documents:
         record["doc_id"] = record["question_id"]
     return record
 
 
-def _prediction(row: Row, position: int, differing: frozenset[str]) -> dict[str, Any]:
+def _prediction(row: Row, position: int, compared: _Compared) -> dict[str, Any]:
     given = _fields(row)
     _require_support(given.get(SUPPORT, []))
     record = prediction_side(given)
@@ -228,9 +262,9 @@ def _prediction(row: Row, position: int, differing: frozenset[str]) -> dict[str,
         record.pop(name, None)
     kept: dict[str, Any] = {name: given[name] for name in (RELEVANT, USED) if name in given}
     if SENTENCES in given:
-        sentences = _sentences(given)
+        sentences = sentences_by_key(given[SENTENCES], SENTENCES)
         record.setdefault("contexts", [" ".join(text for _, text in each) for each in sentences])
-        if _name(row, position) in differing:
+        if _name(row, position) in compared.documents:
             kept[SENTENCES] = sentences
     field_mapping.rename(record, NAMES)
     if row.fields.get("response", "") is None:
@@ -263,6 +297,6 @@ FORMAT: Final = Format(
     predictions=read_predictions,
     documents=read_documents,
     questions_from="predictions",
-    version=3,
+    version=4,
     parameters={"trace": {"labels": "stored"}},
 )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import msgspec
 from pydantic import Field
 
+from records.decoded_types import OTHER
 from records.decoder import Decoder, NotDecoded
 from records.prediction import Prediction, Retrieved, may_be_id
 from records.question import Question
@@ -161,6 +162,9 @@ def _scan(path: Path, decoder: Decoder, watched: Mapping[str, Callable[[Any], An
     return _Scanned(found, longest)
 
 
+_MEMBERS: Final = msgspec.json.Decoder(dict[str, OTHER])  # type: ignore[valid-type]
+
+
 def _is_simple(text: bytes) -> bool:
     """Return whether JSON is one object without others, in which no name occurs twice.
 
@@ -169,7 +173,10 @@ def _is_simple(text: bytes) -> bool:
     """
     if text.count(b"{") != 1 or b"[" in text or not text.startswith(b"{"):
         return False
-    return len(msgspec.json.decode(text)) == text.count(b":")
+    try:
+        return len(_MEMBERS.decode(text)) == text.count(b":")
+    except msgspec.ValidationError:  # a number of more than 64 bits
+        return False
 
 
 def _instead(aliases: Mapping[str, str]) -> dict[str, tuple[str, ...]]:

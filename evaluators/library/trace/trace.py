@@ -110,7 +110,8 @@ class Trace(FlowEvaluator):
     in context utilization and in |R| / 20, unknown keys count, a blank answer has what its labels
     say, and without any verdict on a sentence adherence is 1 (`no_support_entries`). Where the file
     has no sentences of the documents, the context is split here; metrics that need its sentences
-    are undefined if there is no context, or if the labels have keys that it lacks.
+    are undefined if there is no context, or if the labels have keys that it lacks. Where a row has
+    only labels of relevant or only of used sentences, metrics that need the others are undefined.
 
     Attributes:
         labels: Who labels the sentences: the `judge`, or `stored` labels of the file.
@@ -160,7 +161,7 @@ class Trace(FlowEvaluator):
             summary="Mean of relevance divided by 20, utilization, completeness and adherence.",
         ),
     )
-    version = 2
+    version = 3
     reads = frozenset({"question"})
     optional = frozenset({"contexts", "answer"})
     non_empty = frozenset({"question"})
@@ -242,7 +243,7 @@ class Trace(FlowEvaluator):
             }
         if sentences is None and sample.contexts:
             sentences = sentence_keys(sample.contexts)
-            if not {*labels.relevant, *labels.used} <= sentences.keys():
+            if not {*(labels.relevant or ()), *(labels.used or ())} <= sentences.keys():
                 sentences = None
         counted = SentenceLabels(
             sentences=sentences or None,
@@ -255,8 +256,8 @@ class Trace(FlowEvaluator):
         )
         detail = {
             "sentences": len(sentences or ()),
-            "relevant": list(labels.relevant),
-            "utilized": list(labels.used),
+            "relevant": labels.relevant,
+            "utilized": labels.used,
             "unsupported": list(labels.unsupported),
             "answer_sentences": len(labels.supported),
             "overall_supported": labels.overall_supported,

@@ -134,6 +134,59 @@ def test_stored_labels_of_an_unknown_context() -> None:
     assert other["context_relevance"] is None
 
 
+def _of_extra(extra: Any) -> list[dict[str, Any]]:
+    row = {"question": "When?", "answer": "", "contexts": None, "extra": json.dumps(extra)}
+    judge = Scripted(lambda _: pytest.fail("asked"))
+    return judged(build("trace", {"labels": "stored"}), row, judge)
+
+
+@pytest.mark.parametrize("absent", [{}, {"all_utilized_sentence_keys": None}])
+def test_missing_labels_are_not_empty_ones(absent: dict[str, Any]) -> None:
+    sentences = [[["0a", "It is late."], ["0b", "It is red."]]]
+    given = {"all_relevant_sentence_keys": ["0a"], "documents_sentences": sentences}
+    rows = _of_extra(given | absent)
+    assert {row["metric"]: row["value"] for row in rows if row["value"] is not None} == {
+        "context_relevance": 0.5,
+        "context_relevance_normalized_20": 1 / 20,
+        "adherence": 1.0,
+    }
+    reasons = {row["metric"]: row["reason"] for row in rows}
+    assert reasons["completeness"] == "no labels of used sentences"
+    assert reasons["trace_average"] == "no value of context_utilization, completeness"
+
+
+def test_missing_labels_of_relevant_sentences() -> None:
+    sentences = [["0a", "It is late."], ["0b", "It is red."]]
+    rows = _of_extra({"all_utilized_sentence_keys": ["0a"], "documents_sentences": sentences})
+    assert {row["metric"]: row["value"] for row in rows if row["value"] is not None} == {
+        "context_utilization_of_context": 0.5,
+        "adherence": 1.0,
+    }
+    reasons = {row["metric"]: row["reason"] for row in rows}
+    assert reasons["context_relevance"] == "no labels of relevant sentences"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"documents_sentences": [[["0a", None]]]}, "documents_sentences[0][0]: expected [key, t"),
+        ({"documents_sentences": [[[["x"], "y"]]]}, "documents_sentences[0][0]: expected [key, t"),
+        ({"documents_sentences": ["ab"]}, "documents_sentences[0]: expected a list, found"),
+        ({"documents_sentences": 0}, "documents_sentences: expected a list, found"),
+        ({"documents_sentences": [[["0a", "x"], ["0a", "y"]]]}, "a key occurs twice"),
+        ({"all_utilized_sentence_keys": ""}, "all_utilized_sentence_keys: expected a list of keys"),
+        ({"all_utilized_sentence_keys": [["x"]]}, "all_utilized_sentence_keys: expected a list of"),
+        ({"sentence_support_information": ""}, "sentence_support_information: expected a list of"),
+        ({"sentence_support_information": [{"fully_supported": "no"}]}, "expected true, false or"),
+    ],
+)
+def test_stored_labels_that_cannot_be_read_are_named(change: dict[str, Any], said: str) -> None:
+    given = {"all_relevant_sentence_keys": ["0a"], "all_utilized_sentence_keys": ["0a"]}
+    rows = _of_extra(given | change)
+    assert {row["status"] for row in rows} == {"undefined"}
+    assert all(said in row["reason"] for row in rows)
+
+
 def test_stored_labels_that_are_not_there() -> None:
     evaluator = build("trace", {"labels": "stored"})
     row = {"question": "When?", "answer": "At eight.", "extra": '{"adherence_score": 1}'}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import sys
 import zipfile
 from pathlib import Path
@@ -15,7 +14,7 @@ from warehouse.errors import InputError
 from warehouse.formats import deepeval
 from warehouse.formats.canonical import read_documents, read_predictions, read_questions
 from warehouse.formats.format import Read, Reject, Source
-from warehouse.formats.readers.cells import excel
+from warehouse.formats.readers.cells import excel, worksheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -213,6 +212,110 @@ def test_a_missing_reader_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> No
     assert said == "Excel files need `pip install 'scoreline[excel]'`"
 
 
+def placed(path: Path, rows: str, head: str = "", **changed: bytes) -> Path:
+    """Write a workbook whose sheet has these rows as XML."""
+    given = parts("faults.xlsx")
+    space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    text = f'{head}<worksheet xmlns="{space}"><sheetData>{rows}</sheetData></worksheet>'
+    given["xl/worksheets/sheet1.xml"] = text.encode()
+    return workbook(path, given | changed)
+
+
+def cell(text: str, place: str = "") -> str:
+    return f'<c {place} t="str"><v>{text}</v></c>'
+
+
+HEADER = f'<row r="1">{cell("question_id")}{cell("question")}</row>'
+MANY = "".join(cell("x") for _ in range(900))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        '<row><c r="xfd1048576" t="str"><v>x</v></c></row>',
+        '<row><c t="str" r = "XFD1048576"><v>x</v></c></row>',
+        f'<row r="1048576">{MANY}</row>',
+        f'<row r="1048575"/><row>{MANY}</row>',
+        f'<row r="1048576"><c r="AAA2"/>{cell("x")}</row>',
+        '<row r="1048576"><c r="XFD1048576" t="str"><v></v></c></row>',
+        '<x:row xmlns:x="x" r="1048576"><x:c r="XFD1048576"><x:v>1</x:v></x:c></x:row>',
+    ],
+)
+def test_far_cells_are_found_however_they_are_written(tmp_path: Path, rows: str) -> None:
+    said = reason(read_questions(Source(placed(tmp_path / "q.xlsx", HEADER + rows))))
+    assert said.startswith("the values spread over ")
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ('<row><c r="XFD&#49;048576"><v>1</v></c></row>', "found 'XFD&#49;048576'"),
+        ('<row><c r="1"><v>1</v></c></row>', "expected the place of a cell such as A1"),
+        ('<row><c r="A0"><v>1</v></c></row>', "expected the place of a cell such as A1"),
+        ('<row r="1e6"/>', "expected the number of a row, found '1e6'"),
+        ('<row r="&#49;"/>', "expected the number of a row"),
+        ('<row><c t="&#101;"><v>#N/A</v></c></row>', "expected the type of a cell"),
+        (f"<row><x>{cell('x')}</x></row>", "an element 'c' of the sheet is not where it belongs"),
+        ('<row><c t="s"><v>1<!-- -->0</v></c></row>', "expected the number of a text"),
+        ("<row>", "mismatched tag"),
+    ],
+)
+def test_places_that_cannot_be_understood_are_refused(tmp_path: Path, rows: str, said: str) -> None:
+    found = reason(read_questions(Source(placed(tmp_path / "q.xlsx", HEADER + rows))))
+    assert "damaged" in found
+    assert said in found
+
+
+def test_cells_without_a_place_are_counted(tmp_path: Path) -> None:
+    rows = (
+        f'{HEADER}<row r="3">{cell("a")}<c t="e"><v>#N/A</v></c></row>'
+        f"<row>{cell('b')}<c><f>1+1</f><v></v></c></row>"
+        f"<row>\n{cell('c')}\n{cell('Why?')}\n</row>"
+        '<row><c r="a6" t="str"><v>d</v></c><c t="str"><f>""</f><v></v></c></row>'
+        '<row r="9"><c r="B9"><f>1+1</f></c></row>'
+    )
+    found = list(read_questions(Source(placed(tmp_path / "q.xlsx", rows))))
+    without = "a formula without a stored result: open and save the file in a spreadsheet"
+    assert [(each.line, each.reason) for each in found if isinstance(each, Reject)] == [
+        (3, "cell B3: the formula gives the error #N/A"),
+        (4, f"cell B4: {without}"),
+        (9, f"cell B9: {without}"),  # below the last value
+    ]
+    texts = [(each.line, each.record.question) for each in found if isinstance(each, Read)]
+    assert texts == [(5, "Why?"), (6, None)]  # the result of B6 is an empty text
+
+
+def test_a_header_whose_formula_has_no_result_is_named(tmp_path: Path) -> None:
+    rows = f"<row>{cell('question_id')}<c><f>A9</f></c></row><row>{cell('a')}{cell('b')}</row>"
+    said = reason(read_questions(Source(placed(tmp_path / "q.xlsx", rows))))
+    assert said.startswith("cell B1: a formula without a stored result")
+
+
+@pytest.mark.parametrize(
+    ("head", "text"),
+    [('<!DOCTYPE w [<!ATTLIST c r CDATA "A1">]>', "x"), ("<!DOCTYPE w>", "x")],
+)
+def test_sheets_declare_nothing(tmp_path: Path, head: str, text: str) -> None:
+    path = placed(tmp_path / "q.xlsx", f"{HEADER}<row>{cell(text)}</row>", head)
+    assert "has a DOCTYPE" in reason(read_questions(Source(path)))
+
+
+def test_parts_and_relations_are_unique(tmp_path: Path) -> None:
+    """A reader may take another sheet than the one that was checked."""
+    given = parts("faults.xlsx")
+    twice = given["xl/worksheets/sheet1.xml"]
+    path = workbook(tmp_path / "a.xlsx", {**given, "xl/worksheets/Sheet1.xml": twice})
+    assert "two parts have the same name" in reason(read_questions(Source(path)))
+    links = given["xl/_rels/workbook.xml.rels"].decode()
+    relation = links[links.index("<Relationship ") : links.index("/>") + 2]
+    links = links.replace(relation, relation + relation)
+    changed = {**given, "xl/_rels/workbook.xml.rels": links.encode()}
+    said = reason(read_questions(Source(workbook(tmp_path / "b.xlsx", changed))))
+    assert "it is not clear which part has the cells of the sheet" in said
+
+
 def test_many_cells_that_are_not_closed_take_linear_time() -> None:
-    text = io.BytesIO(b'<c r="A1">' * 400_000).getvalue()
-    assert sum(1 for _ in excel._cells(text)) == 400_000
+    with pytest.raises(ValueError, match="not where it belongs"):
+        list(worksheet.cells(b"<sheetData><row>" + b'<c r="A1">' * 400_000))
+    text = b"<sheetData>" + b"<row><c><v>1</v></c></row>" * 100_000 + b"</sheetData>"
+    assert sum(1 for _ in worksheet.cells(text)) == 100_000

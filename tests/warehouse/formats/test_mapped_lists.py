@@ -141,11 +141,71 @@ def test_it_must_be_clear_what_separates_ids(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Q1 report, final.pdf",
+        "kb/1, Annual report.pdf",
+        "Minutes of May; draft.pdf",
+        "kb/1,kb/Annual report.pdf",
+        "Smith, J., Notes on crows.pdf",
+    ],
+)
+def test_separators_in_names_with_spaces_are_not_guessed(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    path = write(tmp_path / name, [{"question_id": "a", "docs": text}])
+    said = reason(path, IDS)
+    assert said.startswith("docs: cannot tell whether a ")
+    assert said.endswith("name the `separator` in `columns`")
+    columns = {"docs": Conversion("retrieved.doc_id", separator="|")}
+    assert [each.doc_id for each in read(path, columns).retrieved or []] == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [("Q1 report.pdf|Q2 report.pdf", 2), ("Annual report.pdf;", 1), ("Annual report.pdf\nb", 2)],
+)
+def test_what_no_name_contains_separates_names_with_spaces(
+    tmp_path: Path, text: str, ids: int
+) -> None:
+    path = write(tmp_path / "p.jsonl", [{"question_id": "a", "docs": text}])
+    assert len(read(path, IDS).retrieved or []) == ids
+
+
+@pytest.mark.parametrize("name", KINDS)
 def test_scores_that_are_no_numbers_are_named(tmp_path: Path, name: str) -> None:
     row = {"question_id": "a", "docs": "x;y", "sims": "0.5;high"}
     path = write(tmp_path / name, [row])
     columns = {**IDS, "sims": "retrieved.score"}
     assert reason(path, columns) == "sims: expected a number, found 'high'"
+
+
+HUGE = "9" * 400
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        ("retrieved.score", HUGE),
+        ("retrieved.score", f"1;{HUGE}"),
+        ("retrieved.score", f"[{HUGE}]"),
+        (Conversion("latency_s", scale=0.001), HUGE),
+    ],
+)
+def test_numbers_beyond_floats_are_refused(
+    tmp_path: Path, name: str, target: Target, text: str
+) -> None:
+    path = write(tmp_path / name, [{"question_id": "a", "n": text}])
+    assert reason(path, {"n": target}).startswith(("n: expected", "latency_s: expected"))
+
+
+@pytest.mark.parametrize("to", ["retrieved.score", Conversion("latency_s", scale=0.001)])
+def test_numbers_of_json_beyond_floats_are_refused(tmp_path: Path, to: Target) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text(f'{{"question_id": "a", "n": {HUGE}}}')
+    assert "the number 99999999999999999999... is too large" in reason(path, {"n": to})
 
 
 @pytest.mark.parametrize(

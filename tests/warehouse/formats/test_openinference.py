@@ -533,3 +533,22 @@ def test_spans_cannot_repeat_the_attributes_of_a_resource_without_end(tmp_path: 
     (found,) = list(read_questions(Source(path)))
     assert isinstance(found, Reject)
     assert "spans repeat more than 10,000,000 attributes of resources" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("digits", "said"),
+    [
+        ("9" * 400, "is too large"),
+        ("9" * 300, "attributes.llm.token_count.prompt: expected a number"),
+    ],
+)
+def test_numbers_of_tokens_that_do_not_fit_a_float_are_refused(
+    tmp_path: Path, digits: str, said: str
+) -> None:
+    row = span("llm", "LLM", 0, attributes__input__value="Why?", attributes__output__value="So.")
+    row["attributes.llm.token_count.prompt"] = int(digits)
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps(row))
+    (found,) = read_predictions(Source(path, "s"))
+    assert isinstance(found, Reject)
+    assert said in found.reason

@@ -119,7 +119,7 @@ def test_systems_with_documents_and_labels_of_their_own(tmp_path: Path) -> None:
     ingest_questions(warehouse, benchmark="b", format="trace", predictions=files)
     done = ingest_predictions(warehouse, benchmark="b", format="trace", files=files)
     assert done.rejected == 0
-    assert "1 questions have other documents or labels in another file, such as 'r1'" in str(
+    assert "1 questions have other documents in another file, such as 'r1': they have" in str(
         done.notes
     )
     asked = "SELECT question_id, doc_id, gold_sentence_ids FROM questions ORDER BY 1"
@@ -133,6 +133,90 @@ def test_systems_with_documents_and_labels_of_their_own(tmp_path: Path) -> None:
         "a": ROW["documents_sentences"],
         "b": [[["0a", "Crows."]]],
     }
+
+
+def without(*names: str) -> dict[str, Any]:
+    return {name: value for name, value in ROW.items() if name not in names}
+
+
+RELEVANT, SENTENCES = "all_relevant_sentence_keys", "documents_sentences"
+
+
+@pytest.mark.parametrize(
+    ("rows", "document", "gold", "note"),
+    [
+        ([ROW, without(RELEVANT)], "r1", ["0a", "0b"], None),
+        ([without(RELEVANT), ROW], "r1", ["0a", "0b"], None),
+        ([{**ROW, RELEVANT: None}, ROW, without(RELEVANT, SENTENCES)], "r1", ["0a", "0b"], None),
+        ([without(SENTENCES), ROW], "r1", ["0a", "0b"], None),
+        ([ROW, without(SENTENCES)], "r1", ["0a", "0b"], None),
+        ([without(SENTENCES), without(SENTENCES)], None, ["0a", "0b"], None),
+        ([ROW, {**ROW, RELEVANT: ["0b", "0a"]}], "r1", ["0a", "0b"], None),
+        (
+            [ROW, {**ROW, RELEVANT: ["1a"]}, without(RELEVANT)],
+            "r1",
+            None,
+            "other relevant sentences in another file, such as 'r1': they have no gold sentences; ",
+        ),
+        (
+            [ROW, {**ROW, SENTENCES: [[["0a", "Crows."]]]}],
+            None,
+            None,
+            "other documents in another file, such as 'r1': they have neither a document nor gold ",
+        ),
+    ],
+)
+def test_only_what_files_have_is_compared(
+    tmp_path: Path,
+    rows: list[dict[str, Any]],
+    document: str | None,
+    gold: list[str] | None,
+    note: str | None,
+) -> None:
+    files: list[tuple[Path, str | None]] = []
+    for system, row in zip("abc", rows, strict=False):
+        path = tmp_path / f"{system}.json"
+        path.write_text(json.dumps([row]))
+        files.append((path, system))
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    ingest_questions(warehouse, benchmark="b", format="trace", predictions=files)
+    done = ingest_predictions(warehouse, benchmark="b", format="trace", files=files)
+    assert done.rejected == 0
+    asked = warehouse.fetch("SELECT doc_id, gold_sentence_ids FROM questions")
+    assert asked.rows() == [(document, gold)]
+    assert warehouse.fetch("SELECT count(*) FROM documents").item() == (3 if document else 0)
+    assert len(done.notes) == (note is not None)
+    assert (note or "") in str(done.notes)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ("[" * 100_000, "nested more than 100 levels deep"),
+        ('{"all_relevant_sentence_keys": [], "x": "\\ud800"}', "half of a surrogate pair"),
+        ('{"all_relevant_sentence_keys": [], "x": NaN}', "NaN is not a JSON number"),
+        ('{"all_utilized_sentence_keys": [], "x": 1, "x": 2}', "the key 'x' occurs twice"),
+        ('{"all_utilized_sentence_keys": [}', "expecting value"),
+    ],
+)
+def test_labels_as_text_are_strict_json(tmp_path: Path, labels: str, said: str) -> None:
+    if labels.startswith("["):
+        labels = f'{{"all_relevant_sentence_keys": {labels}'
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps({"id": "1", "question": "?", "response": "a", "labels": labels}))
+    (found,) = read_predictions(Source(path, "s"))
+    assert isinstance(found, Reject)
+    assert found.reason.startswith("labels: expected the judge's JSON, but ")
+    assert said in found.reason
+
+
+def test_fences_around_labels_take_linear_time(tmp_path: Path) -> None:
+    text = json.dumps({**LABELS, "x": " " * 1_000_000 + "b"})
+    path = tmp_path / "s.jsonl"
+    row = {"id": "1", "question": "?", "response": "a", "labels": f"```json {text} ```"}
+    path.write_text(json.dumps(row))
+    (found,) = read_predictions(Source(path, "s"))
+    assert not isinstance(found, Reject)
 
 
 def test_systems_must_agree_on_what_is_asked(tmp_path: Path) -> None:

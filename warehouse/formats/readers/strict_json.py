@@ -1,4 +1,4 @@
-"""A strict JSON parser: no NaN, no repeated keys, no lone surrogates."""
+"""A strict JSON parser: no NaN, no numbers beyond floats, no repeated keys, no lone surrogates."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _WHITESPACE: Final = re.compile(r"[ \t\r\n]*")
+_LONGEST_SURE: Final = sys.float_info.max_10_exp
+"""The number of digits that fit a float, whatever they are."""
+
 _LIST_OF_TEXTS: Final = re.compile(r"\[\s*[\"']")
 
 
@@ -41,6 +44,17 @@ def _finite(digits: str) -> float:
     return value
 
 
+def _whole(digits: str) -> int:
+    """Return a whole number, which must fit a float: any number may be scaled or added up."""
+    value = int(digits)
+    if len(digits) > _LONGEST_SURE:
+        try:
+            float(value)
+        except OverflowError:
+            raise ValueError(f"the number {digits[:20]}... is too large") from None
+    return value
+
+
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
@@ -62,7 +76,10 @@ def first_repeated(names: Iterable[str]) -> str | None:
 TOO_DEEP: Final = f"nested more than {MAX_DEPTH} levels deep"
 
 _DECODER: Final = json.JSONDecoder(
-    object_pairs_hook=_refuse_repeated_keys, parse_constant=_refuse_constant, parse_float=_finite
+    object_pairs_hook=_refuse_repeated_keys,
+    parse_constant=_refuse_constant,
+    parse_float=_finite,
+    parse_int=_whole,
 )
 
 

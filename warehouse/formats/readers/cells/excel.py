@@ -8,13 +8,15 @@ import zipfile
 import zlib
 from dataclasses import dataclass
 from datetime import date, datetime, time
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
+from xml.parsers.expat import ExpatError
 
 from records.packages import install_command
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import SHOWN, Reject
+from warehouse.formats.readers.cells.worksheet import cells as cells_of
+from warehouse.formats.readers.cells.worksheet import letters, shared_lengths
 from warehouse.formats.readers.files import content
 from warehouse.formats.readers.limits import (
     LONGEST_FILE,
@@ -40,16 +42,9 @@ _PARTS: Final = re.compile(
 )
 """What of a workbook holds cells; pictures and the like are left out."""
 
-_CELL: Final = re.compile(rb"<(?:\w+:)?c[\s>]")
-_PLACE: Final = re.compile(rb"\br=[\"']([A-Z]{1,3})([0-9]{1,7})[\"']")
-_TYPE: Final = re.compile(rb"\bt=[\"'](\w+)[\"']")
-_VALUE: Final = re.compile(rb"<(?:\w+:)?v\b[^>]*>([^<]+)</|<(?:\w+:)?is\b")
-_FORMULA: Final = re.compile(rb"<(?:\w+:)?f[\s>/]")
-_RELATION: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-
 _DAMAGE: Final = (
     *(zipfile.BadZipFile, zlib.error, ET.ParseError, KeyError, ValueError),
-    *(EOFError, NotImplementedError, RuntimeError, OSError),
+    *(EOFError, NotImplementedError, RuntimeError, OSError, ExpatError),
 )
 
 
@@ -94,12 +89,13 @@ def excel_rows(
         others = ", ".join(repr(name) for name in visible[1:])
         names.notes.append(f"the first sheet, {visible[0]!r}, is read, not {others}")
     header: list[str] | None = None
+    number = 0
     first_column = sheet.start[1] if sheet.start else 0  # rows begin with the first of the sheet
     for number, values in enumerate(sheet.iter_rows(), start=1):
         cells = [_text(value) for value in values]
         if header is None:
-            if any(map(str.strip, cells)):
-                header = _header(path, cells, number, names)
+            if any(map(str.strip, cells)) or number in faults:
+                header = _header(path, cells, number, names, faults.get(number))
             continue
         if not any(cells) and number not in faults:
             continue
@@ -109,11 +105,14 @@ def excel_rows(
             continue
         given = zip(header, cells, strict=True)
         yield read_cells({name: cell for name, cell in given if cell}, number, shape, names)
+    yield from (Reject(row, faults[row], "") for row in sorted(faults) if row > number)
 
 
-def _header(path: Path, cells: list[str], line: int, names: FieldNames | None) -> list[str]:
+def _header(
+    path: Path, cells: list[str], line: int, names: FieldNames | None, fault: str | None
+) -> list[str]:
     named = [cell for cell in cells if cell.strip()]
-    reason = too_many_fields(len(named))
+    reason = fault or too_many_fields(len(named))
     twice = first_repeated(named)
     if twice is not None:
         reason = f"the header names the column {twice!r} twice"
@@ -127,7 +126,7 @@ def _header(path: Path, cells: list[str], line: int, names: FieldNames | None) -
 def _row_fault(header: list[str], cells: list[str], first_column: int) -> str | None:
     for at, (name, cell) in enumerate(zip(header, cells, strict=True)):
         if cell and not name.strip():
-            column = _letters(first_column + at)
+            column = letters(first_column + at + 1)
             return f"column {column} has no name in the header, but the value {cell[:60]!r}"
     return too_long("the row") if sum(map(len, cells)) > LONGEST_ROW else None
 
@@ -154,6 +153,8 @@ def _parts(path: Path) -> dict[str, bytes]:
     """
     with zipfile.ZipFile(io.BytesIO(content(path))) as archive:
         wanted = [each for each in archive.infolist() if _PARTS.fullmatch(each.filename)]
+        if len({each.filename.lower() for each in wanted}) < len(wanted):
+            raise zipfile.BadZipFile("two parts have the same name")
         if sum(each.file_size for each in wanted) > LONGEST_FILE:
             message = f"the workbook expands to more than {LONGEST_FILE // MIB} MiB, split it"
             raise InputError([Problem(path, None, message)])
@@ -202,77 +203,57 @@ def _faults(path: Path, parts: Mapping[str, bytes], sheet: str) -> dict[int, str
     Raises:
         InputError: The values spread over too many cells, or repeat too long texts.
     """
-    shared = [len(each) for each in re.split(rb"</(?:\w+:)?si>", _shared(parts))]
+    shared = shared_lengths(_shared(parts))
     extent = _Extent()
     faults: dict[int, str] = {}
-    for attributes, inner in _cells(parts[_sheet_part(parts, sheet)]):
-        place, kind = _PLACE.search(attributes), _TYPE.search(attributes)
-        if place is None:
-            continue
-        row, column = int(place[2]), _number(place[1].decode())
-        value = _VALUE.search(inner)
-        if value is None:
-            if _FORMULA.search(inner):
-                said = "a formula without a stored result: open and save the file in a spreadsheet"
-                faults.setdefault(row, f"cell {_named(place)}: {said}")
-            continue
-        length = len(inner)
-        if kind is not None and kind[1] == b"s" and value[1] is not None:
-            at = int(value[1])
+    for cell in cells_of(parts[_sheet_part(parts, sheet)]):
+        place = f"cell {letters(cell.column)}{cell.row}"
+        length = len(cell.text)
+        # A formula may have an empty text as its result.
+        if cell.has_formula and not cell.text and (not cell.has_value or cell.kind != "str"):
+            said = "a formula without a stored result: open and save the file in a spreadsheet"
+            faults.setdefault(cell.row, f"{place}: {said}")
+        elif cell.kind == "e":
+            said = f"the formula gives the error {cell.text[:SHOWN]}"
+            faults.setdefault(cell.row, f"{place}: {said}")
+        elif cell.kind == "s" and cell.text:
+            if not (cell.text.isascii() and cell.text.isdecimal()):
+                raise ValueError(f"expected the number of a text, found {cell.text[:SHOWN]!r}")
+            at = int(cell.text)
             length = shared[at] if at < len(shared) else 0
-        elif kind is not None and kind[1] == b"e":
-            said = (value[1] or b"").decode(errors="replace")
-            faults.setdefault(row, f"cell {_named(place)}: the formula gives the error {said}")
-        extent.add(row, column, length + 1)
+        if cell.has_value:
+            extent.add(cell.row, cell.column, length + 1)
     if extent.fault is not None:
         raise InputError([Problem(path, None, extent.fault)])
     return faults
 
 
-def _cells(sheet: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the attributes and the content of the cells of a sheet, without empty elements."""
-    begin: int | None = None
-    for match in chain(_CELL.finditer(sheet), [None]):
-        end = len(sheet) if match is None else match.start()
-        if begin is not None:
-            attributes, _, inner = sheet[begin:end].partition(b">")
-            if not attributes.endswith(b"/"):
-                yield attributes, inner
-        begin = None if match is None else match.end() - 1
-
-
-def _named(place: re.Match[bytes]) -> str:
-    return place[1].decode() + place[2].decode()
-
-
 def _shared(parts: Mapping[str, bytes]) -> bytes:
-    return next((part for name, part in parts.items() if name.endswith("sharedStrings.xml")), b"")
+    named = {name.lower(): part for name, part in parts.items()}
+    return named.get("xl/sharedstrings.xml", b"<sst/>")
 
 
 def _sheet_part(parts: Mapping[str, bytes], sheet: str) -> str:
-    """Return the name of the part with the cells of a sheet."""
+    """Return the name of the part with the cells of a sheet.
+
+    Raises:
+        ValueError: It is not clear which part that is.
+    """
     book = ET.fromstring(parts["xl/workbook.xml"])  # noqa: S314 - expat limits entities
-    relation = next(
-        each.attrib[_RELATION]
+    relations = [
+        value
         for each in book.iter()
-        if each.tag.endswith("}sheet") and each.get("name") == sheet
-    )
+        if _local(each.tag) == "sheet" and each.get("name") == sheet
+        for name, value in each.attrib.items()
+        if _local(name) == "id"
+    ]
     links = ET.fromstring(parts["xl/_rels/workbook.xml.rels"])  # noqa: S314 - likewise
-    target = next(each.attrib["Target"] for each in links.iter() if each.get("Id") == relation)
+    targets = [each.get("Target", "") for each in links.iter() if each.get("Id") in relations]
+    if len(relations) != 1 or len(targets) != 1:
+        raise ValueError(f"it is not clear which part has the cells of the sheet {sheet!r}")
+    (target,) = targets
     return target.lstrip("/") if target.startswith("/") else f"xl/{target}"
 
 
-def _number(letters: str) -> int:
-    number = 0
-    for letter in letters:
-        number = 26 * number + ord(letter) - ord("A") + 1
-    return number
-
-
-def _letters(column: int) -> str:
-    """Return the letters of a column from 0."""
-    letters, rest = "", column + 1
-    while rest:
-        rest, digit = divmod(rest - 1, 26)
-        letters = chr(ord("A") + digit) + letters
-    return letters
+def _local(name: str) -> str:
+    return name.rpartition("}")[2]

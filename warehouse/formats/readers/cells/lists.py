@@ -21,6 +21,9 @@ MAX_TOKENS: Final = 100_000
 SEPARATORS: Final = {";": "a semicolon", ",": "a comma", "|": "a vertical bar"}
 """What may separate the items of a list in a text, unless they are on lines of their own."""
 
+_IN_NAMES: Final = ";,"
+"""The separators that names with spaces may contain."""
+
 _NOT_PYTHON: Final = (
     *(ValueError, TypeError, SyntaxError, MemoryError, RecursionError),
     *(NotJsonError, tokenize.TokenError),
@@ -100,7 +103,7 @@ def items(value: object, kind: Items, place: str, separator: str | None = None) 
 
     A text may be a list as JSON or Python writes it. Otherwise ids and numbers are on lines of
     their own or separated by the only one of `SEPARATORS` that occurs, not by spaces, which names
-    of files contain; and a text is one item.
+    of files contain: next to spaces, `;` and `,` may belong to a name, too. A text is one item.
 
     Args:
         value: The value of a field.
@@ -136,7 +139,20 @@ def _split(text: str, place: str, separator: str | None) -> list[str]:
         message = f"{place}: cannot tell what separates the items of {text[:SHOWN]!r}, which has "
         message += f"{named}: name the `separator` in `columns`"
         raise RecordError([message])
-    return text.split(possible[0]) if possible else [text]
+    if not possible:
+        return [text]
+    parts = text.split(possible[0])
+    given = [part.strip() for part in parts if part.strip()]
+    if possible[0] in _IN_NAMES and len(given) > 1 and any(len(part.split()) > 1 for part in given):
+        named = SEPARATORS[possible[0]]
+        message = (
+            f"{place}: cannot tell whether {named} separates the items of {text[:SHOWN]!r} or "
+        )
+        message += (
+            "belongs to a name, since there are other spaces: name the `separator` in `columns`"
+        )
+        raise RecordError([message])
+    return parts
 
 
 def _number(text: str, place: str) -> float:

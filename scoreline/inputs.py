@@ -331,7 +331,6 @@ def _as_json(row: Mapping[str, Any]) -> str:
     try:
         line = json.dumps(row, ensure_ascii=False, default=_plain, allow_nan=False)
         line.encode()
-        return line
     except UnicodeEncodeError:
         raise RecordError(["expected text, found half of a surrogate pair"]) from None
     except ValueError:
@@ -342,6 +341,7 @@ def _as_json(row: Mapping[str, Any]) -> str:
                 message = f"{name}: {refused[0]} is not a number; use None for what is not given"
                 raise RecordError([message]) from None
         raise
+    return line
 
 
 def _plain(value: object) -> object:

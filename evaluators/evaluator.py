@@ -15,7 +15,8 @@ import polars as pl
 
 from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.metric import metrics_of_repeats
-from evaluators.text.references import no_reference_reason
+from evaluators.sample import ANSWER_COLUMNS, COLUMNS, SAMPLE_COLUMNS
+from evaluators.text.references import NON_BLANK, no_reference_reason
 from records.packages import require_packages
 
 if TYPE_CHECKING:
@@ -165,6 +166,27 @@ class Evaluator(ABC):
             return pl.lit(None, pl.String)
         reason = f"only for {', '.join(map(repr, self.only_systems))}"
         return pl.when(~pl.col("system").is_in(self.only_systems)).then(pl.lit(reason))
+
+    def absent_reason(self) -> pl.Expr:
+        """Return which data a sample lacks; null where it is applicable.
+
+        An answer that is empty because the system failed is applicable: it counts as a failure.
+        """
+        reasons: list[pl.Expr] = [pl.lit(None, pl.String)]
+        for name in sorted(self.reads):
+            missing = pl.col(name).is_null()
+            if name in self.non_empty:
+                if name in COLUMNS and COLUMNS[name].has_json_list:
+                    empty = pl.col(name) == COLUMNS[name].empty_value
+                elif SAMPLE_COLUMNS[name] == pl.String:
+                    empty = ~pl.col(name).str.contains(NON_BLANK)
+                else:
+                    empty = pl.col(name).list.len() == 0
+                missing = missing | (
+                    empty & pl.col("error").is_null() if name in ANSWER_COLUMNS else empty
+                )
+            reasons.append(pl.when(missing).then(pl.lit(f"no {name}")))
+        return pl.coalesce(*reasons, *self.not_applicable_reasons())
 
     @property
     def needed_libraries(self) -> tuple[str, ...]:

@@ -19,9 +19,8 @@ from evaluators.flows.scheduler import OPEN_FLOWS, Scheduler
 from evaluators.kinds.pairwise import grade_strengths, pair_answers
 from evaluators.metric import rounding_error
 from evaluators.outcome import Graded, Status, TargetError, Undefined, Unscored, as_graded
-from evaluators.sample import ANSWER_COLUMNS, COLUMNS, KEYS, SAMPLE_COLUMNS, empty_value
+from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS, empty_value
 from evaluators.score_grid import IS_FAILED, ScoreGrid, pack, unscored_columns
-from evaluators.text.references import NON_BLANK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -315,30 +314,8 @@ def _add_absent_reason(evaluator: Evaluator, samples: pl.DataFrame) -> pl.DataFr
     if NOT_ASKED in samples.columns:
         left_out = pl.coalesce(pl.when(NOT_ASKED).then(pl.lit("not asked")), left_out)
     return samples.with_columns(
-        absent=pl.coalesce(left_out, _absent_reason(evaluator)), left_out=left_out.is_not_null()
+        absent=pl.coalesce(left_out, evaluator.absent_reason()), left_out=left_out.is_not_null()
     ).drop(NOT_ASKED, strict=False)
-
-
-def _absent_reason(evaluator: Evaluator) -> pl.Expr:
-    """Return which data a sample lacks; null where it is applicable.
-
-    An answer that is empty because the system failed is applicable: it counts as a failure.
-    """
-    reasons: list[pl.Expr] = [pl.lit(None, pl.String)]
-    for name in sorted(evaluator.reads):
-        missing = pl.col(name).is_null()
-        if name in evaluator.non_empty:
-            if name in COLUMNS and COLUMNS[name].has_json_list:
-                empty = pl.col(name) == COLUMNS[name].empty_value
-            elif SAMPLE_COLUMNS[name] == pl.String:
-                empty = ~pl.col(name).str.contains(NON_BLANK)
-            else:
-                empty = pl.col(name).list.len() == 0
-            missing = missing | (
-                empty & pl.col("error").is_null() if name in ANSWER_COLUMNS else empty
-            )
-        reasons.append(pl.when(missing).then(pl.lit(f"no {name}")))
-    return pl.coalesce(*reasons, *evaluator.not_applicable_reasons())
 
 
 def _blank_failed_answers(samples: pl.DataFrame) -> pl.DataFrame:

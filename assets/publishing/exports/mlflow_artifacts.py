@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import tempfile
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -72,7 +73,10 @@ def log_table(
     texts = ("question_id", "question", "expected_answer", "answer", "error")
     columns = [*texts, "latency_s", "cost_usd", *metrics, UNSCORED]
     table = {name: [row.get(name) for row in rows.values()] for name in columns}
-    client.log_table(run, table, TABLE)
+    with warnings.catch_warnings():
+        # MLflow calls what the next pandas will change.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        client.log_table(run, table, TABLE)
 
 
 def _plain(value: object) -> Any:

@@ -207,7 +207,7 @@ def test_what_is_logged_again_otherwise_is_refused(tmp_path: Path, again: dict[s
         ),
         (
             {"filtered_resps": [[-(10**400), "True"], ["-2", "True"]]},
-            f"filtered_resps[0]: expected a log-likelihood, found the number -1{'0' * 58}...",
+            "not JSON at column 1: the number -1000000000000000000... is too large",
         ),
         ({"target": "9" * 5000}, "target: expected one of the 2 choices"),
     ],

@@ -317,7 +317,7 @@ def test_a_name_of_a_metric_is_that_of_the_metric(tmp_path: Path) -> None:
     given = result(
         score=0.75,
         success=False,
-        namedScores={"score": 0.25, "pass": 1, "llm-rubric": 0.125, "huge": 10**400},
+        namedScores={"score": 0.25, "pass": 1, "llm-rubric": 0.125, "name": "x"},
         gradingResult={"pass": False, "score": 0.75, "componentResults": components},
     )
     _, (prediction,) = read(write(tmp_path / "results.json", given))

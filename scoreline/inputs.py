@@ -171,10 +171,9 @@ class InputFolder:
         with path.open("w", encoding="utf-8") as file:
             for at, (where, row) in enumerate(self._named_rows(kind, given, origin, names_of)):
                 try:
-                    if kind == "predictions" and "system" in row:
-                        self.has_systems = True
-                    else:
-                        nameless = nameless or where
+                    is_named = kind == "predictions" and "system" in row
+                    self.has_systems |= is_named
+                    nameless = nameless or (None if is_named else where)
                     named = self._identified(kind, row, where, at)
                     if named is None:
                         continue
@@ -187,13 +186,21 @@ class InputFolder:
         if str(path) not in self.rows:
             raise InputError([Problem(origin, None, "there are no rows")])
         if kind == "predictions":
-            if nameless is not None and self.has_systems and system is None:
-                message = "system: missing; name it in every row, as in others, or in none"
-                raise InputError([Problem(nameless, None, message)])
+            self._require_systems(nameless, system)
             self.answers.require_answers(origin, merged(all_names))
         if used:
             self.aliases[Path(origin)] = used
         return path
+
+    def _require_systems(self, nameless: str | None, system: str | None) -> None:
+        """Check that all rows of answers name their systems, or none does.
+
+        Raises:
+            InputError: A row, the first of them given, does not, although others do.
+        """
+        if nameless is not None and self.has_systems and system is None:
+            message = "system: missing; name it in every row, as in others, or in none"
+            raise InputError([Problem(nameless, None, message)])
 
     def _named_rows(
         self, kind: str, given: Rows, origin: str, names_of: Callable[[Path], FieldNames]

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from evaluators.engines.judge.settings import RECORDED, JudgeKeys, JudgeModel
-from records.settings import Number, OddCount, Text, UsDollars
+from records.settings import Number, OddCount, UsDollars
 
 
 class PanelMember(JudgeKeys):

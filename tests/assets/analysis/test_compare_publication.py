@@ -226,7 +226,8 @@ def test_lost_scores_and_new_metrics_are_said_to_be(published: Workshop) -> None
     assert describe_flips(row) == "0 of 5 scores changed, 1 of 6 are lost"
     assert describe_change(row) == (
         "good, document_retrieval.mrr: no score of the 5 that exist then and now has changed. 5 "
-        "of these questions have a score now, 6 then: 1 has one only then, which the difference leaves out."
+        "of these questions have a score now, 6 then: 1 has one only then, which the difference "
+        "leaves out."
     )
     new, gone = found.notes
     assert new == "no value then, so not compared: rouge.rouge_l, rouge.rouge_1"

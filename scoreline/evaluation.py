@@ -20,8 +20,9 @@ from orchestration.config.yaml_document import Document
 from orchestration.doctor.config_lint import lint_benchmarks
 from records.error_messages import found
 from scoreline.errors import ScorelineError, converted_errors
-from scoreline.inputs import InputFolder, is_path
+from scoreline.inputs import InputFolder
 from scoreline.results import Results
+from scoreline.row_files import is_path
 from warehouse.publish.snapshot import Snapshot
 
 if TYPE_CHECKING:

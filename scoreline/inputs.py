@@ -84,7 +84,7 @@ class InputFolder:
         is_combined = questions is None or questions is predictions
         if is_combined:
             questions, predictions = None, opened(predictions)
-        self.answers = AnswerColumns.of(settings)
+        self.answers = AnswerColumns.of(settings, is_combined=is_combined)
         predictions, documents = _read_once(predictions), _read_once(documents)
         questions = _combined(predictions) if questions is None else _read_once(questions)
         is_one = not isinstance(predictions, Mapping) or len(predictions) == 1

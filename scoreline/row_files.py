@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from records.prediction import Prediction
 from records.question import Question
-from warehouse.errors import InputError, Problem
+from warehouse.errors import InputError, Problem, closest_match
 from warehouse.formats.format import Reject
 from warehouse.formats.paths import expand
 from warehouse.formats.readers.field_names import PREDICTION_ALIASES, QUESTION_ALIASES
@@ -137,12 +137,15 @@ class AnswerColumns:
     columns: dict[str, None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, settings: Benchmark) -> AnswerColumns:
-        """Return those for a benchmark."""
+    def of(cls, settings: Benchmark, *, is_combined: bool) -> AnswerColumns:
+        """Return those for a benchmark.
+
+        Answers beside questions that are given apart may be missing: a problem says so later.
+        """
         needs = [each.reads - _WITHOUT_ANSWERS for each in settings.evaluators]
         names = {*settings.columns.questions, *settings.columns.tags, *settings.slices}
         names |= {settings.cluster or "question_id"}
-        return cls(all(needs), names)
+        return cls(is_combined and all(needs), names)
 
     def require_answers(self, origin: str, fields: Mapping[str, str]) -> None:
         """Check that rows of answers have a column with answers.
@@ -161,7 +164,8 @@ class AnswerColumns:
         message = "no column `answer`, nor any other of answers, so nothing can be scored"
         if unused:
             # The last column is the most likely one: what is asked comes before.
-            named = next((name for name in _OUTPUTS if name in unused), unused[-1])
+            named = closest_match("answer", unused) or unused[-1]
+            named = next((name for name in _OUTPUTS if name in unused), named)
             example = f'columns={{"predictions": {{"{named}": "answer"}}}}'
             message += f"; not used: {_listed(unused)}; if {named!r} is the answer, pass {example}"
         raise InputError([Problem(origin, None, message)])

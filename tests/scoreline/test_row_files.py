@@ -121,11 +121,10 @@ def test_rows_without_an_answer_are_an_error(convert: Any) -> None:
 
 
 def test_columns_of_answers_by_system_are_checked() -> None:
-    questions = [{"question_id": "q", "question": "A?", "expected_answer": "x"}]
-    answers = {"a": [{"question_id": "q", "completion": "x", "latency_s": 1.0}]}
-    message = r"predictions\['a'\]: no column `answer`.*; not used: 'completion'"
+    row = {"question": "A?", "expected_answer": "x", "anwser": "x", "latency_s": 1.0, "z": 1}
+    message = r"predictions\['a'\]: no column `answer`.*; not used: 'anwser', 'z'; if 'anwser' is"
     with pytest.raises(scoreline.ScorelineError, match=message):
-        scoreline.evaluate(questions, answers, ["rouge"])
+        scoreline.evaluate(None, {"a": [row]}, ["rouge"])
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,7 @@ class Evaluator(ABC):
             cannot be at fault (a leak, a loop): then the answer gets no value.
         repeats: The number of answers to a question, where scores are means of several; see
             `metrics_of_repeats`.
+        least_repeats: The smallest number of answers to a question; None: as many as `repeats`.
         only_systems: The systems whose samples are scored; empty for all.
         no_data: What a sample has for which a metric is not applicable or undefined: no value, or
             `zero` as in sources that have no other.
@@ -86,6 +87,7 @@ class Evaluator(ABC):
     name: ClassVar[str]
 
     repeats: int = field(default=1, metadata=NOT_A_PARAMETER)
+    least_repeats: int | None = field(default=None, metadata=NOT_A_PARAMETER)
     only_systems: tuple[str, ...] = field(default=(), metadata=NOT_A_PARAMETER)
     no_data: Literal["unscored", "zero"] = field(default="unscored", metadata=NOT_A_PARAMETER)
 
@@ -124,7 +126,8 @@ class Evaluator(ABC):
         """Return the metrics that several answers to a question add."""
         own = [metric for metric in self.measured() if metric.level == "sample"]
         has_labels = "label" in self.columns
-        return tuple(metrics_of_repeats(own, repeats, has_labels=has_labels))
+        least = repeats if self.least_repeats is None else min(repeats, self.least_repeats)
+        return tuple(metrics_of_repeats(own, repeats, least, has_labels=has_labels))
 
     @cached_property
     def system_metrics(self) -> tuple[Metric, ...]:

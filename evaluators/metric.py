@@ -89,7 +89,7 @@ class Metric:
 
 
 ATTEMPTS = (*range(2, 11), 15, 20, 25, 30, 40, 50, 75, 100)
-"""The numbers of answers for which there are pass rates, as far as questions have so many."""
+"""The numbers of answers for which there are pass rates, as far as all questions have so many."""
 
 
 class RepeatedMetric(NamedTuple):
@@ -109,7 +109,7 @@ class RepeatedMetric(NamedTuple):
 
 
 def metrics_of_repeats(
-    metrics: Sequence[Metric], repeats: int, *, has_labels: bool
+    metrics: Sequence[Metric], repeats: int, least: int, *, has_labels: bool
 ) -> Iterator[RepeatedMetric]:
     """Yield the additional metrics of questions with several answers.
 
@@ -118,7 +118,8 @@ def metrics_of_repeats(
 
     Args:
         metrics: The metrics of single answers of one evaluator; those that pass or fail count.
-        repeats: The number of answers to a question.
+        repeats: The largest number of answers to a question.
+        least: The smallest one: rates of more answers would be of other questions than the mean.
         has_labels: Whether answers are labels, of which there is a most frequent one.
     """
     passing = [(at, each) for at, each in enumerate(metrics) if each.pass_fail]
@@ -133,7 +134,7 @@ def metrics_of_repeats(
             )
             yield RepeatedMetric(majority, at, "majority", 2)
     for k in ATTEMPTS:
-        if k > repeats:
+        if k > least:
             return
         for at, each in passing:
             some = Metric(

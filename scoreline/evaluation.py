@@ -20,8 +20,9 @@ from orchestration.config.yaml_document import Document
 from orchestration.doctor.config_lint import lint_benchmarks
 from records.error_messages import found
 from scoreline.errors import ScorelineError, converted_errors
-from scoreline.inputs import InputFolder, is_path
+from scoreline.inputs import InputFolder
 from scoreline.results import Results
+from scoreline.row_files import is_path
 from warehouse.publish.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def evaluate(  # noqa: PLR0913 - all but the first three by name
         stack.callback(remove)
         inputs = InputFolder(folder)
         stack.enter_context(converted_errors(inputs, f"benchmarks.{NAME}."))
+        _require_predictions(predictions)
         wanted = _listed(evaluators)
         content = _configuration(
             folder,
@@ -181,6 +183,45 @@ def _is_evaluator(given: object) -> TypeGuard[Evaluator | type[Evaluator]]:
 
     cls = given if isinstance(given, type) else type(given)
     return issubclass(cls, Evaluator)
+
+
+def _require_predictions(given: Any) -> None:
+    """Check that evaluators were not passed as predictions.
+
+    Raises:
+        ScorelineError: They were.
+    """
+    from evaluators.catalog import catalogue, families
+
+    known = {*catalogue(), *families(), "all"}
+    if isinstance(given, str):
+        parts = [given] if given in known and not Path(given).exists() else []
+    elif isinstance(given, list | tuple | set | frozenset):
+        parts = [each for each in given if not (isinstance(each, str) and Path(each).exists())]
+        parts = parts if len(parts) == len(given) else []
+    elif isinstance(given, Mapping):
+        parts = list(given) if known.issuperset(given) else []
+        # Answers of a system that is called like an evaluator are not parameters.
+        parts = parts if all(isinstance(each, Mapping) for each in given.values()) else []
+    else:
+        parts = [given]
+    if parts and all(isinstance(each, str) or _is_evaluator(each) for each in parts):
+        shown = repr(dict(given)) if isinstance(given, Mapping) else _shown(parts)
+        message = (
+            "predictions: the second argument is the answers, and these look like evaluators: "
+        )
+        raise ScorelineError(f"{message}pass evaluators={shown}")
+
+
+def _shown(parts: Sequence[Any]) -> str:
+    """Return evaluators as they are written in a list."""
+    named = [
+        repr(each)
+        if isinstance(each, str)
+        else (each.__name__ if isinstance(each, type) else type(each).__name__)
+        for each in parts
+    ]
+    return f"[{', '.join(named)}]"
 
 
 def _listed(evaluators: Any) -> list[Any]:

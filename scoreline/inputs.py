@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from records.document import Document
 from records.error_messages import RecordError
 from records.prediction import Prediction
 from records.question import Question
+from scoreline.row_files import AnswerColumns, RowFiles, is_path, merged, opened
 from scoreline.text_ids import TextIds
 from warehouse.errors import InputError, Problem
 from warehouse.formats.columns import Columns
@@ -47,18 +48,20 @@ class InputFolder:
     Attributes:
         folder: The folder.
         origins: What each file was written from, for error messages.
-        rows: The number of the row behind each line of a file, if lines lack rows.
+        rows: The row behind each line of a file.
         texts: The ids of questions by their text.
         has_systems: Whether a row of answers names its system.
         aliases: The fields by well-known name that were read as such, by origin.
+        answers: The columns of rows of answers.
     """
 
     folder: Path
     origins: dict[str, str] = field(default_factory=dict)
-    rows: dict[str, list[int]] = field(default_factory=dict)
+    rows: dict[str, list[str]] = field(default_factory=dict)
     texts: TextIds = field(default_factory=TextIds)
     has_systems: bool = False
     aliases: dict[Path, dict[str, str]] = field(default_factory=dict)
+    answers: AnswerColumns = field(default_factory=AnswerColumns)
 
     def files(
         self,
@@ -78,12 +81,12 @@ class InputFolder:
         # One frame may hold questions and answers, a row for each answer.
         if predictions is None:
             questions, predictions = None, questions
-        is_combined = questions is None or (questions is predictions and not is_path(questions))
+        is_combined = questions is None or questions is predictions
+        if is_combined:
+            questions, predictions = None, opened(predictions)
+        self.answers = AnswerColumns.of(settings, is_combined=is_combined)
         predictions, documents = _read_once(predictions), _read_once(documents)
-        if questions is None:
-            questions = _combined(predictions)
-        else:
-            questions = predictions if is_combined else _read_once(questions)
+        questions = _combined(predictions) if questions is None else _read_once(questions)
         is_one = not isinstance(predictions, Mapping) or len(predictions) == 1
         self.texts = TextIds(is_combined, columns.tags, has_row_ids=is_combined and is_one)
         answers = predictions.values() if isinstance(predictions, Mapping) else [predictions]
@@ -147,47 +150,78 @@ class InputFolder:
         system: str | None = None,
     ) -> Path:
         path = self.folder / f"{kind}-{number}.jsonl"
+        if isinstance(given, RowFiles) and len(given.paths) == 1:
+            origin = str(given.paths[0])
         self.origins[str(path)] = origin
         fields, aliases = _KINDS[kind]
         used: dict[str, str] = {}
         given_names = (
             columns.predictions_of(system) if kind == "predictions" else getattr(columns, kind)
         )
-        names = FieldNames(
-            Path(origin),
-            fields,
-            given_names,
-            aliases,
-            used=used,
-            required=next(iter(fields)),
-        )
-        names.needs_columns = True
-        header, rows = as_rows(given, origin)
-        if kind != "documents" and header is not None:
-            has_text = TextIds.in_header(header, given_names)
-            names.has_id = not (has_text or self.texts.has_row_ids)
-        if header is not None:
-            names.check_header(header, None)
+        all_names: list[FieldNames] = []
+
+        def names_of(file: Path) -> FieldNames:
+            required = next(iter(fields))
+            names = FieldNames(file, fields, given_names, aliases, used=used, required=required)
+            names.has_id = kind == "documents" or not self.texts.has_row_ids
+            all_names.append(names)
+            return names
+
+        nameless: str | None = None
         with path.open("w", encoding="utf-8") as file:
-            for at, row in enumerate(rows):
+            for at, (where, row) in enumerate(self._named_rows(kind, given, origin, names_of)):
                 try:
-                    renamed = names.rename(row)
-                    self.has_systems |= kind == "predictions" and "system" in renamed
-                    named = self._identified(kind, renamed, f"{origin}[{at}]", at)
+                    is_named = kind == "predictions" and "system" in row
+                    self.has_systems |= is_named
+                    nameless = nameless or (None if is_named else where)
+                    named = self._identified(kind, row, where, at)
                     if named is None:
                         continue
                     _require_system(named, system)
                     line = _as_json(named)
                 except (RecordError, TypeError, ValueError) as error:
-                    raise InputError([Problem(f"{origin}[{at}]", None, str(error))]) from error
+                    raise InputError([Problem(where, None, str(error))]) from error
                 file.write(line + "\n")
-                self.rows.setdefault(str(path), []).append(at)
+                self.rows.setdefault(str(path), []).append(where)
         if str(path) not in self.rows:
             raise InputError([Problem(origin, None, "there are no rows")])
-        names.require_columns()
+        if kind == "predictions":
+            self._require_systems(nameless, system)
+            self.answers.require_answers(origin, merged(all_names))
         if used:
             self.aliases[Path(origin)] = used
         return path
+
+    def _require_systems(self, nameless: str | None, system: str | None) -> None:
+        """Check that all rows of answers name their systems, or none does.
+
+        Raises:
+            InputError: A row, the first of them given, does not, although others do.
+        """
+        if nameless is not None and self.has_systems and system is None:
+            message = "system: missing; name it in every row, as in others, or in none"
+            raise InputError([Problem(nameless, None, message)])
+
+    def _named_rows(
+        self, kind: str, given: Rows, origin: str, names_of: Callable[[Path], FieldNames]
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield each row under the names of fields, after what messages call it."""
+        if isinstance(given, RowFiles):
+            yield from given.read(Question if kind == "questions" else Prediction, names_of)
+            return
+        names = names_of(Path(origin))
+        names.needs_columns = True
+        header, rows = as_rows(given, origin)
+        if header is not None:
+            names.has_id &= kind == "documents" or not TextIds.in_header(header, names.targets)
+            names.check_header(header, None)
+        for at, row in enumerate(rows):
+            where = f"{origin}[{at}]"
+            try:
+                yield where, names.rename(row)
+            except RecordError as error:
+                raise InputError([Problem(where, None, str(error))]) from error
+        names.require_columns()
 
     def _identified(
         self, kind: str, row: dict[str, Any], origin: str, at: int
@@ -210,7 +244,7 @@ class InputFolder:
 
     def _row(self, path: str, line: re.Match[str]) -> str:
         """Return the name of the row that a line of a file was written from."""
-        return f"{self.origins[path]}[{self.rows[path][int(line[1]) - 1]}]"
+        return self.rows[path][int(line[1]) - 1]
 
     def _renamed(self, problem: Problem) -> Problem:
         origin = self.origins.get(str(problem.file))
@@ -218,8 +252,10 @@ class InputFolder:
         if origin is None:
             return Problem(problem.file, problem.line, message)
         # A file without rows has problems, but no line.
-        row = "" if problem.line is None else f"[{self.rows[str(problem.file)][problem.line - 1]}]"
-        return Problem(origin + row, None, message)
+        row = origin if problem.line is None else self.rows[str(problem.file)][problem.line - 1]
+        if not self.has_systems and message.startswith(f"a second prediction of {ONLY_SYSTEM!r}"):
+            message += self.answers.system_hint()
+        return Problem(row, None, message)
 
 
 _KINDS: Final[Mapping[str, tuple[Collection[str], Mapping[str, str]]]] = {
@@ -231,17 +267,11 @@ _KINDS: Final[Mapping[str, tuple[Collection[str], Mapping[str, str]]]] = {
 
 
 def _combined(predictions: Rows) -> Rows:
-    """Return the rows of all systems, which hold the questions.
-
-    Raises:
-        InputError: They are in files.
-    """
+    """Return the rows of all systems, which hold the questions."""
     is_mapping = isinstance(predictions, Mapping)
     parts = dict(predictions) if is_mapping else {None: predictions}
-    if any(map(is_path, parts.values())):
-        message = "a file of questions needs `predictions`; a file that holds both is read as a "
-        message += "frame: evaluate(polars.read_ndjson(path), ...)"
-        raise InputError([Problem("predictions", None, message)])
+    if any(isinstance(part, RowFiles) for part in parts.values()):
+        return RowFiles([path for part in parts.values() for path in part.paths])
     return [
         row
         for name, part in parts.items()
@@ -254,11 +284,6 @@ def _read_once(given: Rows) -> Rows:
     if isinstance(given, Mapping):
         return {name: _read_once(rows) for name, rows in given.items()}
     return list(given) if isinstance(given, Iterator) else given
-
-
-def is_path(given: object) -> bool:
-    """Return whether an input is a path or a pattern."""
-    return isinstance(given, str | Path)
 
 
 def as_rows(given: Rows, origin: str) -> tuple[list[str] | None, Iterable[dict[str, Any]]]:

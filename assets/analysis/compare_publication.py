@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from assets.analysis.publication_notes import notes_on_inputs, notes_on_metrics
 from assets.analysis.statements import share_of_level
 from assets.leaderboard.benchmark_scores import load_question_index
 from assets.leaderboard.slice_statistics import COMPARISONS_SCHEMA
@@ -20,17 +21,15 @@ from warehouse.queries.publications import (
     answers_then_and_now,
     missing_rows,
     paired_evaluators,
-    question_changes,
     readers_of_changed_documents,
     results_then_and_now,
     scores_then_and_now,
-    systems_then,
     unchanged_systems,
     version_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from assets.analysis.publications import Publication
@@ -152,7 +151,10 @@ def compare_publication(
     return PublicationChanges(
         found,
         _add_answers(source, benchmark.name, version, questions),
-        list(_find_notes(source, benchmark.name, version, systems)),
+        [
+            *notes_on_inputs(source, benchmark.name, version, systems),
+            *notes_on_metrics(source, benchmark.name, version, metrics),
+        ],
     )
 
 
@@ -363,34 +365,3 @@ def _add_answers(
         .join(known, on=["system", "question_id"], how="left", maintain_order="left")
         .select(QUESTIONS_SCHEMA.keys())
     )
-
-
-def _find_notes(
-    source: Source, benchmark: str, version: datetime, systems: Collection[str]
-) -> Iterator[str]:
-    row = source.fetch(*question_changes(benchmark, version)).row(0, named=True)
-    changes = {"changed": row["n_changed"], "new": row["n_added"], "gone": row["n_removed"]}
-    if any(changes.values()):
-        said = ", ".join(f"{count} {what}" for what, count in changes.items() if count)
-        yield (
-            f"the questions have changed ({said}): differences are over the {row['n_same']} that "
-            "stayed the same, means over all"
-        )
-    documents = source.fetch(
-        "SELECT count(DISTINCT digest) FROM publication_data WHERE kind = 'documents' "
-        "AND evaluator IS NULL AND benchmark = $benchmark AND published_at IN "
-        "($version, (SELECT max(published_at) FROM leaderboard WHERE benchmark = $benchmark))",
-        {"benchmark": benchmark, "version": version},
-    )
-    if documents.item() > 1:
-        yield "the documents have changed"
-    before = set(source.fetch(*systems_then(benchmark, version))["system"])
-    now = set(
-        source.fetch(
-            "SELECT DISTINCT system FROM leaderboard WHERE benchmark = $benchmark",
-            {"benchmark": benchmark},
-        )["system"]
-    )
-    for name in sorted(before ^ now):
-        if not systems or name in systems:
-            yield f"{name!r} {'is new' if name in now else 'is gone'}"

@@ -44,7 +44,7 @@ def select_metrics(
         return [(evaluator, metric) for evaluator, metric in every.values() if metric.primary]
     every |= {
         f"{evaluator.name}.{each.metric.name}": (
-            replace(evaluator, repeats=max(evaluator.repeats, each.answers)),
+            replace(evaluator, repeats=max(evaluator.repeats, each.answers), least_repeats=None),
             each.metric,
         )
         for evaluator in benchmark.evaluators

@@ -38,7 +38,13 @@ def with_repeats(source: Source, benchmarks: Sequence[Benchmark]) -> list[Benchm
         replace(
             benchmark,
             evaluators=tuple(
-                each if is_paired(each) else replace(each, repeats=repeats[benchmark.name])
+                each
+                if is_paired(each)
+                else replace(
+                    each,
+                    repeats=repeats[benchmark.name].most,
+                    least_repeats=repeats[benchmark.name].least,
+                )
                 for each in benchmark.evaluators
             ),
         )

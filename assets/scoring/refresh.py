@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
+    from warehouse.queries.benchmarks import AnswerCount
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
 
@@ -60,7 +61,7 @@ def refresh_scores(
     engines: Engines = NO_ENGINES,
     systems: Sequence[str] = (),
     force: bool = False,
-    find_repeats: Callable[[], Mapping[str, int]] | None = None,
+    find_repeats: Callable[[], Mapping[str, AnswerCount]] | None = None,
 ) -> dict[str, ScoringResult]:
     """Score the samples whose inputs or evaluator changed since they were last scored.
 
@@ -107,7 +108,8 @@ def refresh_scores(
     for (_, is_first, *_), group in due.items():
         evaluator = group[0][1]
         if not is_paired(evaluator):
-            evaluator = replace(evaluator, repeats=find_repeats().get(group[0][0].name, 1))
+            most, least = find_repeats().get(group[0][0].name, (1, 1))
+            evaluator = replace(evaluator, repeats=most, least_repeats=least)
         by_name = {benchmark.name: benchmark for benchmark, _ in group}
         for part in split_benchmarks(warehouse, list(by_name)):
             refresh = _Refresh(

@@ -143,7 +143,11 @@ def largest_possible(benchmark: Benchmark) -> dict[str, float]:
 
 
 def describe_comparison(
-    row: Mapping[str, Any], a: str, b: str, largest: float | None = None
+    row: Mapping[str, Any],
+    a: str,
+    b: str,
+    largest: float | None = None,
+    both: tuple[str, str] = ("for both systems", "for one of the systems"),
 ) -> str:
     """Describe one row of `compare_systems` in a sentence.
 
@@ -152,20 +156,21 @@ def describe_comparison(
         a: The first system.
         b: The second system.
         largest: The largest difference that the scale of the metric allows; None if it is unknown.
+        both: How to say that there is a score for both, and that one has none.
     """
     n, verdict = row["n_pairs"], row["verdict"]
     metric = row["metric"] + (" (lower is better)" if row["best"] == "low" else "")
     questions = "1 question" if n == 1 else f"{n:,} questions"
     if not n:
-        return f"{metric}: not enough data: no question has a score for both systems."
+        return f"{metric}: not enough data: no question has a score {both[0]}."
     if row["difference"] is None:
         return (
-            f"{metric}: not comparable: it has no value for one of the systems, or none without "
-            "some of the questions."
+            f"{metric}: not comparable: it has no value {both[1]}, or none without some of the "
+            "questions."
         )
     if verdict == "not_enough_data":
         return (
-            f"{metric}: not enough data: {questions} with scores for both systems cannot show a "
+            f"{metric}: not enough data: {questions} with scores {both[0]} cannot show a "
             "significant difference."
         )
     shared = row["p_page"]
@@ -282,19 +287,23 @@ def changed_rows(found: PublicationChanges) -> pl.DataFrame:
 
     Returns:
         One row per system and metric (`evaluator.metric`): the columns of `RESULT_SCHEMA`,
-        n_flipped and questions, a list of objects with the scores and answers of then and now.
+        n_flipped, n_lost and n_gained (questions with a score only then, or only now) and
+        questions, a list of objects with the scores and answers of then and now.
     """
     key = ["system", "evaluator", "metric"]
+    counts = ("n_flipped", "n_lost", "n_gained")
     questions = found.questions.group_by(key, maintain_order=True).agg(
         n_flipped=pl.col("flipped").sum().cast(pl.Int64),
+        n_lost=pl.col("now").is_null().sum().cast(pl.Int64),
+        n_gained=pl.col("before").is_null().sum().cast(pl.Int64),
         questions=pl.struct(pl.exclude(*key)),
     )
     is_compared = pl.col("reason").is_null()
     return (
         found.results.join(questions, on=key, how="left", maintain_order="left")
         .with_columns(
+            pl.when(is_compared).then(pl.col(*counts).fill_null(0)),
             metric=pl.concat_str("evaluator", "metric", separator="."),
-            n_flipped=pl.when(is_compared).then(pl.col("n_flipped").fill_null(0)),
             questions=pl.when(is_compared).then(pl.col("questions").fill_null([])),
         )
         .drop("evaluator")
@@ -302,19 +311,40 @@ def changed_rows(found: PublicationChanges) -> pl.DataFrame:
 
 
 def describe_change(row: Mapping[str, Any]) -> str:
-    """Describe one row of `changed_rows` in a sentence."""
+    """Describe one row of `changed_rows` in sentences."""
     if row["reason"] is not None:
         return f"{row['system']}, {row['metric']}: not comparable with then: {row['reason']}."
-    if row["n_pairs"] and not len(row["questions"]):
-        return f"{row['system']}, {row['metric']}: no score has changed."
-    return f"{row['system']}, {describe_comparison(row, 'now', 'then')}"
+    coverage = _describe_coverage(row)
+    if row["n_pairs"] and len(row["questions"]) == row["n_lost"] + row["n_gained"]:
+        common = f" of the {row['n_pairs']:,} that exist then and now" if coverage else ""
+        return f"{row['system']}, {row['metric']}: no score{common} has changed.{coverage}"
+    both = ("then and now", "then or now")
+    return f"{row['system']}, {describe_comparison(row, 'now', 'then', both=both)}{coverage}"
+
+
+def _describe_coverage(row: Mapping[str, Any]) -> str:
+    """Say how many questions have a score only then, or only now; empty if none has."""
+    lost, gained, both = row["n_lost"], row["n_gained"], row["n_pairs"]
+    if not lost and not gained:
+        return ""
+    only = [
+        f"{count:,} {'has' if count == 1 else 'have'} one only {when}"
+        for count, when in ((lost, "then"), (gained, "now"))
+        if count
+    ]
+    questions = f"{both + gained:,} of these questions have a score now, {both + lost:,} then"
+    return f" {questions}: {' and '.join(only)}, which the difference leaves out."
 
 
 def describe_flips(row: Mapping[str, Any]) -> str:
     """Say how many questions of a row of `changed_rows` have another score, or flipped."""
-    changed, flipped = len(row["questions"]), row["n_flipped"]
-    said = f"{changed} of {row['n_pairs']} scores changed"
-    return f"{said}, {flipped} flipped between pass and failure" if flipped else said
+    lost, gained, flipped = row["n_lost"], row["n_gained"], row["n_flipped"]
+    said = f"{len(row['questions']) - lost - gained} of {row['n_pairs']} scores changed"
+    if flipped:
+        said += f", {flipped} flipped between pass and failure"
+    if lost:
+        said += f", {lost} of {row['n_pairs'] + lost} are lost"
+    return f"{said}, {gained} new" if gained else said
 
 
 def describe_refusal(rows: pl.DataFrame, benchmark: str, publication: str) -> str:

@@ -63,7 +63,7 @@ def expand_system(
     if matrix is None:
         if pattern is not None:
             report(f"systems.{name}.names: there is no `matrix` whose systems it names", *path)
-        return [Member(name, keys, {})]
+        return [Member(name, keys.model_copy(update={"names": None}), {})]
     where = f"systems.{name}.matrix"
     if not matrix:
         report(f"{where}: expected at least one key with a list of values", *path, "matrix")

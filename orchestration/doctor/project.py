@@ -88,7 +88,7 @@ def _files(benchmark: Benchmark) -> Iterator[Diagnosis]:
             message = f"{str(empty[0])!r} is empty: add rows or remove the file"
             yield Diagnosis("fail", subject, message)
         else:
-            systems = [system for _, system in matches if system is not None]
+            systems = dict.fromkeys(system for _, system in matches if system is not None)
             what = "1 file" if len(files) == 1 else f"{len(files)} files"
             named = f", systems {', '.join(systems)}" if systems else ""
             yield Diagnosis("ok", subject, what + named)

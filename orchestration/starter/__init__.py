@@ -88,6 +88,38 @@ def write_starter(folder: Path, input_format: str = OWN) -> list[Path]:
     return list(files)
 
 
+def ignore_note(folder: Path) -> str | None:
+    """Return a note on what a `.gitignore` that existed leaves to git; null for nothing.
+
+    Raises:
+        OSError: The file is not readable.
+    """
+    file = folder / ".gitignore"
+    lines = {each.strip().strip("/") for each in file.read_text("utf-8", "replace").splitlines()}
+    wanted = [".scoreline/", "published/", ".env"]
+    missing = [each for each in wanted if lines.isdisjoint(_forms(each.strip("/")))]
+    if not missing:
+        return None
+    named = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
+    is_one = len(missing) == 1
+    return (
+        f"{file} does not ignore {named}, so git may add keys, replies or results: add "
+        f"{'this line' if is_one else 'these lines'} to it"
+    )
+
+
+def _forms(name: str) -> set[str]:
+    """Return the patterns that ignore a file or folder, without slashes at their ends."""
+    return {
+        name,
+        f"**/{name}",
+        f"{name}/**",
+        f"{name}/*",
+        f"{name}*",
+        ".*" if name[0] == "." else name,
+    }
+
+
 def _contents(input_format: str) -> dict[Path, bytes]:
     """Return the contents of the files by path."""
     if input_format == OWN:

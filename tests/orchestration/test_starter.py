@@ -88,6 +88,24 @@ def test_a_gitignore_of_the_folder_stays(tmp_path: Path) -> None:
     assert (tmp_path / "scoreline.yaml").exists()
 
 
+@pytest.mark.parametrize(
+    ("ignored", "missing"),
+    [
+        ("mine\n", ".scoreline/, published/ and .env"),
+        ("/.scoreline\npublished/\n# .env\n", ".env"),
+        (".scoreline/\n.env*\npublished\n", None),
+        (None, None),
+    ],
+)
+def test_what_git_may_add_is_said(tmp_path: Path, ignored: str | None, missing: str | None) -> None:
+    if ignored is not None:
+        (tmp_path / ".gitignore").write_text(ignored)
+    result = CliRunner().invoke(program, ["init", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    said = f"note: {tmp_path}/.gitignore does not ignore {missing}, so git may add"
+    assert result.stderr.startswith(said) if missing else not result.stderr
+
+
 def test_file_instead_of_folder(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     with pytest.raises(OSError, match="taken"):

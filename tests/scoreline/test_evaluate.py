@@ -222,7 +222,7 @@ def len_of(answer: str) -> int:
             r"questions\[0\]: question: expected text",
         ),
         (
-            {"predictions": {"a": [{"question_id": "q"}]}},
+            {"predictions": {"a": [{"question_id": "q", "answer": ""}]}},
             r"predictions\['a'\]\[0\]: there is no question 'q'",
         ),
         ({"predictions": {}}, "at least one system"),

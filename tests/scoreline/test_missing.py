@@ -265,7 +265,7 @@ def test_a_frame_of_ragas_with_systems_that_answered_different_questions() -> No
             [{"system": "a", "question": "Why?", "answer": text} for text in "xy"],
             r"predictions\[1\]: a second prediction of 'a' for question 'q001'",
         ),
-        (None, {"a": "a.jsonl"}, "a file that holds both is read as a frame"),
+        (None, {"a": "a.jsonl"}, r"^a\.jsonl: no such file"),
     ],
 )
 def test_texts_that_identify_no_question_are_named(asked: Any, answers: Any, said: str) -> None:

@@ -84,6 +84,7 @@ def test_fields_of_questions_in_rows_of_both_are_no_mistake() -> None:
         {"user_input": row["question"], "reference": row["expected_answer"], "system": "a"}
         for row in QUESTIONS
     ]
+    rows = [{**row, "response": None} for row in rows]
     found = scoreline.evaluate(None, rows, ["rouge"])
     assert "no scores from rouge: no answer" in found.notes
     assert not [note for note in found.notes if "is not used" in note]

@@ -321,6 +321,17 @@ def test_systems_may_answer_differently_often() -> None:
     assert found["a", "right_pass_at_2"]["n_scored"] == 5
 
 
+@pytest.mark.parametrize(("fewest", "rates"), [(1, []), (2, [2]), (3, [2, 3])])
+def test_pass_rates_end_at_the_smallest_number_of_answers(fewest: int, rates: list[int]) -> None:
+    given = [each for each in answers(5) if each["question_id"] != "q1" or each["repeat"] < fewest]
+    given[0]["error"] = "timeout"
+    found = scoreline.evaluate(questions(5), given, [right], missing="not_asked")
+    names = {f"right_{kind}_{k}" for k in rates for kind in ("pass_at", "pass_hat")}
+    assert set(found.leaderboard["metric"]) == {"right", *names}
+    assert set(found.scores["metric"]) == {"right", *names}
+    assert set(found.leaderboard["n_scored"]) == {5}
+
+
 def test_an_answer_without_a_number_of_its_own_is_refused() -> None:
     given = [{"system": "a", "question_id": "q0", "answer": str(n)} for n in range(2)]
     with pytest.raises(ScorelineError, match="numbered from 0 by the field 'repeat'"):

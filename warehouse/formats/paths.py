@@ -69,7 +69,9 @@ def expand(pattern: str | Path, *, folders: bool = False) -> list[tuple[Path, st
     if not matches:
         what = "folder" if folders else "file"
         suggestion = _suggest_names(Path(text), root, folders=folders)
-        raise InputError([Problem(text, None, f"no {what} matches{suggestion}")])
+        is_pattern = any(mark in rest for mark in "*?{")
+        reason = f"no {what} matches" if is_pattern else f"no such {what}"
+        raise InputError([Problem(text, None, reason + suggestion)])
     require_utf8([path for path, _ in matches])
     require_valid_systems(matches)
     return matches

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from records.prediction import MAX_REPEAT
 from warehouse.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from warehouse.formats.format import Format
@@ -100,6 +100,32 @@ def require_first_answers(transaction: Transaction, benchmark: str) -> None:
         raise InputError(problems)
 
 
+_MISSING: Final = """
+WITH lost AS (
+    SELECT system, question_id, count(*) AS n_lost FROM missing GROUP BY system, question_id
+),
+
+counted AS (
+    SELECT system, question_id, any_value(n_lost) AS n_lost, count(*) AS n
+    FROM lost JOIN predictions USING (system, question_id)
+    WHERE benchmark = $benchmark
+    GROUP BY system, question_id
+)
+
+SELECT
+    system,
+    n_lost = n AS is_whole,
+    count(*) AS n_questions,
+    list(question_id ORDER BY question_id)[:$shown] AS questions,
+    list(n_lost ORDER BY question_id)[:$shown] AS lost,
+    list(n ORDER BY question_id)[:$shown] AS answers
+FROM counted
+GROUP BY system, is_whole
+ORDER BY system, is_whole DESC
+"""
+"""The questions without all answers by system: those without any, and those with some."""
+
+
 def fill_missing(
     transaction: Transaction,
     benchmark: str,
@@ -184,17 +210,32 @@ def fill_missing(
         {"benchmark": benchmark, "not_asked": list(not_asked)},
     )
     notes = [
-        f"system {system!r} {'was not asked' if system in not_asked else 'did not answer'} "
-        f"{list_questions(count, first)}"
-        for system, count, first in transaction.fetch(
-            "SELECT system, count(*), min(question_id, $shown) "
-            "FROM (SELECT DISTINCT system, question_id FROM missing) "
-            "GROUP BY system ORDER BY system",
-            {"shown": MAX_NAMED},
-        ).iter_rows()
+        _describe_missing(row, is_asked=row["system"] not in not_asked)
+        for row in transaction.fetch(
+            _MISSING, {"benchmark": benchmark, "shown": MAX_NAMED}
+        ).iter_rows(named=True)
     ]
     transaction.execute("DROP TABLE missing")
     return notes, added
+
+
+def _describe_missing(row: Mapping[str, Any], *, is_asked: bool) -> str:
+    """Return a note on the questions without any answer of a system, or on single answers."""
+    count, first = row["n_questions"], row["questions"]
+    if row["is_whole"]:
+        what = "did not answer" if is_asked else "was not asked"
+        return f"system {row['system']!r} {what} {list_questions(count, first)}"
+    named = ", ".join(
+        f"{lost} of {n} answers to {name!r}"
+        for name, lost, n in zip(first, row["lost"], row["answers"], strict=True)
+    )
+    more = count - len(first)
+    others = f" and answers to {more} more question{'s' if more > 1 else ''}" if more else ""
+    is_one = not more and row["lost"] == [1]
+    verb = ("is" if is_one else "are") if is_asked else ("was" if is_one else "were")
+    return (
+        f"system {row['system']!r}: {named}{others} {verb} {'missing' if is_asked else 'not asked'}"
+    )
 
 
 def list_questions(count: int, first: Sequence[str]) -> str:

@@ -71,10 +71,33 @@ def split_benchmarks(source: Source, benchmarks: Sequence[str]) -> Iterator[Part
         yield Part(part, samples)
 
 
-def answers_per_question(source: Source, benchmarks: Iterable[str]) -> dict[str, int]:
-    """Return the largest number of answers to a question, for benchmarks with more than one."""
+class AnswerCount(NamedTuple):
+    """How many answers the questions of a benchmark have.
+
+    Attributes:
+        most: The largest number.
+        least: The smallest one, of systems with several answers to any question.
+    """
+
+    most: int
+    least: int
+
+
+def answers_per_question(source: Source, benchmarks: Iterable[str]) -> dict[str, AnswerCount]:
+    """Return the numbers of answers to a question, for benchmarks with more than one."""
     found = source.fetch(
         "SELECT benchmark, 1 + max(repeat) FROM predictions "  # noqa: S608
         f"WHERE benchmark IN ({names_in(benchmarks)}) AND repeat > 0 GROUP BY benchmark"
     )
-    return dict(found.iter_rows())
+    most: dict[str, int] = dict(found.iter_rows())
+    if not most:
+        return {}
+    found = source.fetch(
+        "SELECT benchmark, min(least) FROM ("  # noqa: S608
+        "SELECT benchmark, system, min(n) AS least, max(n) AS most FROM ("
+        "SELECT benchmark, system, question_id, count(*) AS n FROM predictions "
+        f"WHERE benchmark IN ({names_in(most)}) AND not_asked IS NULL GROUP BY ALL) "
+        "GROUP BY benchmark, system) WHERE most > 1 GROUP BY benchmark"
+    )
+    least: dict[str, int] = dict(found.iter_rows())
+    return {name: AnswerCount(count, least.get(name, 1)) for name, count in most.items()}

@@ -14,6 +14,16 @@ by_kind AS (
         arg_min(message, {level: level, metric: metric, question_id: question_id}) AS message
     FROM leveled
     GROUP BY benchmark, system, evaluator, kind
+),
+
+counted AS (
+    -- The message of the first kind is shown; what is left is counted by kind.
+    SELECT
+        *,
+        n - (
+            row_number() OVER (PARTITION BY benchmark, system, evaluator ORDER BY level, kind) = 1
+        )::BIGINT AS n_more
+    FROM by_kind
 )
 
 SELECT
@@ -27,13 +37,14 @@ SELECT
     || CASE
         WHEN n_problems = 1 THEN ''
         ELSE format(
-            ' (and {} more{})',
+            ' (and {} more problem{}: {})',
             n_problems - 1,
-            CASE
-                WHEN len(kinds) = 1 THEN ''
-                ELSE ': ' || replace(array_to_string(kinds[2:], ', '), '_', ' ')
-            END
+            CASE WHEN n_problems = 2 THEN '' ELSE 's' END,
+            string_agg(
+                format('{} ''{}''', n_more, replace(kind, '_', ' ')),
+                ', ' ORDER BY level, kind
+            ) FILTER (WHERE n_more > 0)
         )
     END AS message
-FROM by_kind
+FROM counted
 GROUP BY benchmark, system, evaluator

@@ -7,11 +7,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from calls.call import Call
 from evaluators.engines.judge.errors import BadRecording
 from records.settings import ApiBase, ConfigModel, Count, EnvVariable, Number, Text, UsDollars
+from records.similar_names import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +27,21 @@ _ANSWER_STEPS = 2_000_000
 
 SKIPPED = "judge skipped: "
 """The beginning of the reason why an optional judge was not called."""
+
+
+def _check_model(name: str) -> str:
+    kind, colon, file = name.partition(":")
+    if colon and f"{kind}:" != RECORDED and did_you_mean(kind.lower(), [RECORDED[:-1]]):
+        raise PydanticCustomError(
+            "judge_model",
+            "{name} is not a model; did you mean {meant}?",
+            {"name": repr(name), "meant": repr(RECORDED + file)},
+        )
+    return name
+
+
+JudgeModel = Annotated[Text, AfterValidator(_check_model)]
+"""The name of a model in LiteLLM, or `recorded:FILE`."""
 
 
 class JudgeKeys(ConfigModel):
@@ -57,7 +74,7 @@ class JudgeKeys(ConfigModel):
         structured_output: `off` never sends a JSON schema, for servers that support it poorly.
     """
 
-    model: Text | None = None
+    model: JudgeModel | None = None
     api_key_env: EnvVariable | None = None
     api_base: ApiBase | None = None
     concurrency: Count = 32
@@ -94,7 +111,7 @@ class JudgeSettings(JudgeKeys):
         title: What messages call the judge; the members of a panel have their names.
     """
 
-    model: Text
+    model: JudgeModel
     api_key: str | None = Field(default=None, repr=False)
     budget_usd: UsDollars | None = None
     daily_budget_usd: UsDollars | None = None

@@ -42,5 +42,8 @@ def command(folder: Path, input_format: str) -> None:
     written = starter.write_starter(folder, input_format)
     for path in written:
         echo(f"wrote {path}")
+    note = starter.ignore_note(folder)
+    if note is not None:
+        echo(f"note: {note}", err=True)
     step = "" if folder == Path() else f"cd {folder} && "
     echo(f"Next: {step}scoreline run")

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, LiteralString
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from evaluators.engines.judge.settings import RECORDED, JudgeKeys
-from records.settings import Number, OddCount, Text, UsDollars
+from evaluators.engines.judge.settings import RECORDED, JudgeKeys, JudgeModel
+from records.settings import Number, OddCount, UsDollars
 
 
 class PanelMember(JudgeKeys):
@@ -18,7 +18,7 @@ class PanelMember(JudgeKeys):
         model: A LiteLLM model name, or `recorded:FILE`.
     """
 
-    model: Text
+    model: JudgeModel
 
 
 _SMALLEST_PANEL = 2

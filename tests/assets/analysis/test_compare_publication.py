@@ -11,6 +11,7 @@ from polars.testing import assert_frame_equal
 from assets.analysis.compare_pair import compare_pair
 from assets.analysis.compare_publication import NotKept, compare_publication
 from assets.analysis.publications import UnknownPublication, find_publication, list_publications
+from orchestration.cli.comparison import changed_rows, describe_change, describe_flips
 from tests.support.services import takes_minutes
 from warehouse.publish.publications import tag_publication
 from warehouse.publish.snapshot import amend
@@ -209,3 +210,49 @@ def test_publications_are_found_by_tag_run_and_date(published: Workshop) -> None
     with pytest.raises(UnknownPublication, match="no publication up to '2020-01-01': the first"):
         find_publication(copy, "2020-01-01")
     assert str(first) == f"{first.published_at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def test_lost_scores_and_new_metrics_are_said_to_be(published: Workshop) -> None:
+    published.evaluators["rouge"] = {}
+    del published.evaluators["citation"]
+    published.run()
+    lost = 'UPDATE grades SET "values" = list_transform("values", x -> NULL::DOUBLE) '
+    lost += "WHERE evaluator = 'document_retrieval' AND system = 'good' AND question_id = 'q3'"
+    amend(published.project.open_copy().path.parent, lost, {}, 1.0)
+    metrics = (METRICS[2], "rouge.rouge_1", "rouge.rouge_l")
+    found = since_first(published, "good", metrics=metrics)
+    (row,) = changed_rows(found).rows(named=True)
+    assert (row["n_pairs"], row["n_lost"], row["n_gained"]) == (5, 1, 0)
+    assert describe_flips(row) == "0 of 5 scores changed, 1 of 6 are lost"
+    assert describe_change(row) == (
+        "good, document_retrieval.mrr: no score of the 5 that exist then and now has changed. 5 "
+        "of these questions have a score now, 6 then: 1 has one only then, which the difference "
+        "leaves out."
+    )
+    new, gone = found.notes
+    assert new == "no value then, so not compared: rouge.rouge_l, rouge.rouge_1"
+    assert gone.startswith("no value now, so not compared: citation.")
+
+
+@pytest.mark.parametrize(
+    ("n_pairs", "said"),
+    [
+        (0, "not enough data: no question has a score then and now. 2 of these questions have a"),
+        (3, "not enough data: 3 questions with scores then and now cannot show a significant"),
+    ],
+)
+def test_one_system_is_not_two(n_pairs: int, said: str) -> None:
+    row = {
+        "system": "good",
+        "metric": "citation.f1",
+        "reason": None,
+        "best": "high",
+        "n_pairs": n_pairs,
+        "difference": 0.1,
+        "verdict": "not_enough_data",
+        "n_lost": 0,
+        "n_gained": 2,
+        "questions": [{}, {}, {}],
+    }
+    assert describe_change(row).startswith(f"good, citation.f1: {said}")
+    assert "system" not in describe_change(row)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -16,6 +17,7 @@ from assets.analysis.asset import refresh_problems
 from assets.analysis.calibration import calibrate
 from evaluators.statistics.judges.agreement import Confusion
 from tests.assets.conftest import Workshop
+from warehouse.schema.tables.views import V_PROBLEMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -290,3 +292,23 @@ def test_retrieval_by_evaluators_that_check_the_context() -> None:
         ("best_retrieval", "careful", "pii_leakage", "retrieval_failures", 0.0),
         ("worst_retrieval", "careless", "pii_leakage", "retrieval_failures", 0.75),
     ]
+
+
+def test_what_there_is_one_more_of_is_said() -> None:
+    columns = "benchmark, system, evaluator, metric, kind, question_id, severity, message"
+    one, two = "('b', 's', 'e', 'm', 'failed_answers', 'q1',", "('b', 't', 'e', 'm',"
+    rows = f"""
+        {one} 'high', 'first'), {one} 'low', 'second'),
+        ('b', 's', 'e', 'm', 'below_threshold', NULL, 'low', 'third'),
+        {two} 'below_threshold', NULL, 'low', 'fourth'),
+        {two} 'failed_answers', 'q1', 'high', 'fifth')
+    """
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE problems AS FROM (VALUES {rows}) AS t ({columns})")
+        found = dict(
+            connection.execute(f"SELECT system, message FROM ({V_PROBLEMS.view_of})").fetchall()
+        )
+    assert found == {
+        "s": "first (and 2 more problems: 1 'failed answers', 1 'below threshold')",
+        "t": "fifth (and 1 more problem: 1 'below threshold')",
+    }

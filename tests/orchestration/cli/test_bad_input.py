@@ -226,7 +226,7 @@ def control_character(trial: Trial) -> None:
     ("spoil", "file", "said"),
     [
         (empty, PREDICTION, "the file is empty"),
-        (gone, QUESTION, "no file matches; did you mean 'question.jsonl'?"),
+        (gone, QUESTION, "no such file; did you mean 'question.jsonl'?"),
         (no_predictions, "{system}.predictions.jsonl", "no file matches"),
         (
             control_character,

@@ -121,7 +121,7 @@ def test_a_file_is_not_overwritten_silently(tmp_path: Path) -> None:
         (("--kinds", " , "), "--kinds: expected one or more of typos, case, "),
         (("--out", "v.csv"), "--out: expected a file with the suffix .jsonl or .ndjson, got"),
         (("--out", "q.jsonl", "--force"), "--out: 'q.jsonl' is one of the files that are read"),
-        (("--questions", "p.jsonl"), "p.jsonl: no file matches"),
+        (("--questions", "p.jsonl"), "p.jsonl: no such file"),
         (("--distractors", "none.txt"), "No such file or directory: 'none.txt'"),
         (("--distractors", "empty.txt"), "--distractors: 'empty.txt' holds no sentences"),
     ],

@@ -272,7 +272,7 @@ def test_the_budget_ends_the_calls(tmp_path: Path) -> None:
         ({"model": "human"}, (), "error: human labels cannot write questions"),
         ({"model": "openai/a"}, ("--kinds", "multihop"), "'multihop' (did you mean 'multi_hop'?)"),
         ({"model": "openai/a"}, ("--config", "no.yaml"), "'no.yaml' does not exist"),
-        ({"model": "openai/a"}, ("--documents", "no.jsonl"), "no.jsonl: no file matches"),
+        ({"model": "openai/a"}, ("--documents", "no.jsonl"), "no.jsonl: no such file"),
         ({"model": "openai/a"}, ("--documents", "bad.jsonl"), "bad.jsonl:2: doc_id: missing"),
         ({"model": "openai/a"}, ("--out", "q.parquet"), "the suffix .jsonl or .ndjson"),
         ({"model": "openai/a"}, ("--out", "documents.jsonl"), "one of the files that are read"),

@@ -99,7 +99,7 @@ def test_each_split_is_run_with_the_same_configuration(
     assert "Evaluating dev" not in result.stdout
     missing = invoke("run", "--benchmark", "grounded-test")
     assert missing.exit_code == 2
-    assert "test_final_jsonl.txt: no file matches" in missing.stderr
+    assert "test_final_jsonl.txt: no such file" in missing.stderr
     out = tmp_path / "results"
     export = ("export", "--benchmark", "grounded-train", "--as", "evaluation-json")
     assert invoke(*export, "--out", str(out)).exit_code == 0

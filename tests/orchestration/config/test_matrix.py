@@ -176,6 +176,7 @@ def test_faults_have_a_line_and_are_said_once(
     said = [each for each in raised.value.faults if message in each.message]
     assert [each.line for each in said] == [line], raised.value.faults
     assert "'m', 7" not in str(raised.value)
+    assert "only a system with  has" not in str(raised.value)
 
 
 def test_a_benchmark_names_an_entry_or_one_of_its_systems(tmp_path: Path) -> None:

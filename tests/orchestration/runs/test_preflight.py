@@ -82,7 +82,7 @@ FAULTS = {
     ),
     "no file": (
         {"scoreline.yaml": CONFIGURATION.replace("questions.jsonl", "question.jsonl")},
-        "data/question.jsonl: no file matches; did you mean 'questions.jsonl'?",
+        "data/question.jsonl: no such file; did you mean 'questions.jsonl'?",
     ),
     "no system": (
         {"scoreline.yaml": CONFIGURATION.replace("{system}.p", "{system}/p")},

@@ -58,9 +58,9 @@ def test_of_alternatives_the_longest_that_matches_counts(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("pattern", "said"),
     [
-        ("a_aut.json", "no file matches; did you mean 'a_out.json'?"),
+        ("a_aut.json", "no such file; did you mean 'a_out.json'?"),
         ("none/{system}.json", "none/{system}.json: no file matches: there is no folder 'none'"),
-        ("none/deep/a.json", "none/deep/a.json: no file matches: there is no folder 'none'"),
+        ("none/deep/a.json", "none/deep/a.json: no such file: there is no folder 'none'"),
         ("{system}.csv", "no file matches"),
     ],
 )

@@ -251,6 +251,25 @@ def test_a_tolerated_share_of_bad_rows_goes_to_rejects(
         questions(warehouse, file, max_reject_ratio=0.12)
 
 
+def test_answers_that_are_missing_beside_others_are_counted(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    asked = [row["question_id"] for row in QUESTIONS]
+    questions(warehouse, jsonl(tmp_path / "q.jsonl", QUESTIONS))
+    # q2 has one of three answers, q3 has two, and q4 none.
+    counts = dict.fromkeys(asked, 3) | {"q2": 1, "q3": 2, "q4": 0}
+    rows = [
+        {"question_id": name, "repeat": repeat, "answer": "x"}
+        for name, count in counts.items()
+        for repeat in range(count)
+    ]
+    done = predictions(warehouse, (jsonl(tmp_path / "s.jsonl", rows), "s"))
+    assert done.notes == (
+        "system 's' did not answer 1 question: 'q4'",
+        "system 's': 2 of 3 answers to 'q2', 1 of 3 answers to 'q3' are missing",
+    )
+
+
 def test_what_a_system_left_out_counts_as_failed(warehouse: Warehouse, tmp_path: Path) -> None:
     questions(warehouse, jsonl(tmp_path / "q.jsonl", QUESTIONS))
     done = predictions(

@@ -63,6 +63,7 @@ class FieldNames:
     Attributes:
         known: The names of fields; the delimiter of a CSV file is the one with which its header
             contains them.
+        targets: The fields by column, as configured.
         written: The columns by field where they differ, for error messages.
         has_id: Whether the header must contain the required field.
         needs_columns: Whether a column may not be missing because rows have its field; a header
@@ -94,6 +95,7 @@ class FieldNames:
             with_json: Whether a text may be a JSON list.
         """
         self.known = {*known, *columns, *aliases}
+        self.targets = columns
         self.written: dict[str, str] = {}
         self.has_id = True
         self.notes: list[str] = []
@@ -275,6 +277,11 @@ class FieldNames:
         conversion = self._conversions.get(column)
         is_field = field in self._seen and not self.needs_columns
         return is_field or (conversion is not None and conversion.optional)
+
+    def by_column(self) -> dict[str, str]:
+        """Return the field of each column that was seen; its own name where it has none."""
+        fields = {column: name for name, column in self.written.items()}
+        return {column: fields.get(column, column) for column in self._seen}
 
     def describe(self, missing: str) -> str:
         """Return the end of a message about a missing column: those found, and a near name."""

@@ -53,8 +53,8 @@ READ: Final = frozenset(
 )
 
 SEVERAL_ANSWERS: Final = (
-    "promptfoo numbers the answers of `eval --repeat` by 'testIdx'; if these are of two evals, give "
-    "the provider a label of its own in each of them"
+    "promptfoo numbers the answers of `eval --repeat` by 'testIdx'; if they are of two evals, give "
+    "the provider a label of its own in each"
 )
 
 _Key: TypeAlias = tuple[int | None, str, str, str]

@@ -372,6 +372,11 @@ def _texts(cell: str, name: str) -> list[Any]:
     return texts
 
 
+SEVERAL_ANSWERS: Final = (
+    "if they are different questions, give each test case a 'name' of its own; DeepEval numbers no "
+    "answers to the same question: write those as the format 'canonical', with the field 'repeat'"
+)
+
 FORMAT: Final = Format(
     name="deepeval",
     summary="DeepEval's datasets and test runs: input, output and retrieval context of test cases.",
@@ -380,4 +385,5 @@ FORMAT: Final = Format(
     questions_from="predictions",
     version=3,
     is_streamed=False,
+    several_answers=SEVERAL_ANSWERS,
 )

@@ -70,7 +70,9 @@ KNOWN: Final = frozenset({*NAMES, *NAMES.values(), *EARLIER, *PREDICTION, *QUEST
 """The names of columns by which the delimiter of a CSV file is recognized."""
 
 LIST: Final = "a list as JSON or Python writes it"
-SHAPE: Final = Shape(numbers=frozenset({"latency_s", "cost_usd"}))
+SHAPE: Final = Shape(
+    numbers=frozenset({"latency_s", "cost_usd", "tokens_in", "tokens_out", "repeat"})
+)
 SCORE: Final = re.compile(r"score_?(\d+)_description")
 
 
@@ -212,6 +214,8 @@ def _retrieved(ids: object, texts: object) -> list[dict[str, Any]]:
     return [{"doc_id": name, "text": text} for name, text in zip(ids, texts, strict=True)]
 
 
+SEVERAL_ANSWERS: Final = "several answers are numbered from 0 by a column 'repeat'"
+
 FORMAT: Final = Format(
     name="ragas",
     summary="Ragas data sets: question, contexts, response and reference in each row.",
@@ -220,4 +224,5 @@ FORMAT: Final = Format(
     questions_from="predictions",
     has_columns=True,
     version=4,
+    several_answers=SEVERAL_ANSWERS,
 )

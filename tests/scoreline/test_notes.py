@@ -65,8 +65,8 @@ def test_a_name_that_no_file_reports_is_one_note(tmp_path: Path) -> None:
     noted = [line for line in ended.err.splitlines() if "gg" in line]
     assert noted == [
         (
-            "note: b: no scores from x: 'gg' was not reported: 'gh', 'ff', 'speed', 'tone', 'words' "
-            "and 1 more"
+            "note: b: no scores from x: 'gg' was not reported: 'gh', 'ff', 'speed', 'tone', "
+            "'words' and 1 more"
         )
     ]
     found = scoreline.evaluate(questions, {"good": answers}, {"reported": {"name": "gg"}})

@@ -143,9 +143,15 @@ def _read(held: Source, benchmarks: Sequence[str]) -> _Read:
 def _lint_benchmark(held: Source, benchmark: Benchmark, read: _Read) -> Iterator[str]:
     unused = {table: _unused_fields(read, benchmark, table) for table in FIELDS}
     without_scores = _evaluators_without_scores(read, benchmark.name)
-    for reasons, names in without_scores.items():
-        yield f"no scores from {', '.join(names)}: {reasons}"
     without = {name for names in without_scores.values() for name in names}
+    # Of what no prediction has, each sample says another reason: what was reported of it.
+    unreported = unreported_names(held, benchmark)
+    for reasons, names in without_scores.items():
+        listed = [name for name in names if name not in unreported]
+        if listed:
+            yield f"no scores from {', '.join(listed)}: {reasons}"
+    for name, reason in unreported.items():
+        yield f"no scores from {name}: {reason}"
     for evaluator, reason, n in read.skipped.get(benchmark.name, ()):
         if evaluator not in without:
             yield f"no score from {evaluator} for {n:,} samples: {reason}"
@@ -156,7 +162,6 @@ def _lint_benchmark(held: Source, benchmark: Benchmark, read: _Read) -> Iterator
             if hint or without_scores:
                 yield f"the field {field!r} of the {table} is not used{hint}"
     yield from _missing_tags(held, benchmark, unused["questions"])
-    yield from unreported_names(held, benchmark)
 
 
 def _evaluators_without_scores(read: _Read, benchmark: str) -> dict[str, list[str]]:
@@ -206,16 +211,18 @@ def _missing_tags(held: Source, benchmark: Benchmark, unused_fields: list[str]) 
         yield f"{key}: no question has the tag or field {name!r}{hint}"
 
 
-def unreported_names(held: Source, benchmark: Benchmark) -> Iterator[str]:
-    """Name the values that `reported` reads, and that no prediction has."""
+def unreported_names(held: Source, benchmark: Benchmark) -> dict[str, str]:
+    """Return the evaluators `reported` whose value no prediction has, with what there is."""
     own = [each for each in benchmark.evaluators if isinstance(each, Reported)]
     if not own:
-        return
+        return {}
     names = held.fetch(
         "SELECT DISTINCT unnest(json_keys(reported)) AS name FROM predictions "
         "WHERE benchmark = $benchmark",
         {"benchmark": benchmark.name},
     )["name"].to_list()
-    for each in own:
-        if each.reads_name not in names:
-            yield f"{each.name}: {missing_name(each.reads_name, names)}"
+    return {
+        each.name: missing_name(each.reads_name, names)
+        for each in own
+        if each.reads_name not in names
+    }

@@ -127,9 +127,10 @@ def _contents(input_format: str) -> dict[Path, bytes]:
         return {each.relative_to(SOURCE): each.read_bytes() for each in sources if each != IGNORED}
     made = starters()
     if input_format not in made:
-        from warehouse.errors import UnknownFormat, suggest_name
+        from warehouse.errors import UnknownFormat
+        from warehouse.formats.catalog import suggest_format
 
-        hint = suggest_name(input_format, [OWN, *made])
+        hint = suggest_format(input_format, [OWN, *made])
         raise UnknownFormat(f"there is no starter for the format {input_format!r}{hint}")
     starter = made[input_format]()
     keys = "".join(f"    {line}\n" for line in starter.keys.splitlines())

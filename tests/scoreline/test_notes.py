@@ -43,6 +43,36 @@ def test_misspelt_fields_and_tags_are_notes() -> None:
     assert list(found.notes) == ["no scores from rouge: no answer", UNUSED, TAG]
 
 
+def test_a_name_that_no_file_reports_is_one_note(tmp_path: Path) -> None:
+    """Answers of which a tool reported different names are one reason, not several."""
+    names = ["ff", "gh", "speed", "tone", "words", "zeal"]
+    answers = [
+        {"question_id": "q1", "answer": "a", "reported": {names[0]: 1}},
+        {"question_id": "q2", "answer": "b", "reported": dict.fromkeys(names[1:], 1)},
+        {"question_id": "q3", "answer": "c"},
+    ]
+    questions = [{"question_id": each["question_id"], "question": "?"} for each in answers]
+    for name, rows in {"questions": questions, "good.answers": answers}.items():
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / f"{name}.jsonl").write_text(lines, "utf-8")
+    (tmp_path / "scoreline.yaml").write_text(
+        "benchmarks:\n  b:\n    questions: questions.jsonl\n"
+        '    predictions: "{system}.answers.jsonl"\n    evaluators: [{x: reported}]\n'
+        "    parameters: {x: {name: gg}}\n",
+        "utf-8",
+    )
+    ended = command(tmp_path, "run")
+    noted = [line for line in ended.err.splitlines() if "gg" in line]
+    assert noted == [
+        (
+            "note: b: no scores from x: 'gg' was not reported: 'gh', 'ff', 'speed', 'tone', "
+            "'words' and 1 more"
+        )
+    ]
+    found = scoreline.evaluate(questions, {"good": answers}, {"reported": {"name": "gg"}})
+    assert list(found.notes) == [noted[0].removeprefix("note: b: ").replace(" x: ", " reported: ")]
+
+
 def test_notes_are_those_of_a_run(tmp_path: Path) -> None:
     for name, rows in {"questions": QUESTIONS, "good.answers": MISSPELT["good"]}.items():
         lines = "".join(json.dumps(row) + "\n" for row in rows)

@@ -208,6 +208,11 @@ def _ranking(query: str, scores: object, system: str | None) -> Prediction:
     return Prediction.read({"question_id": query, "system": system, "retrieved": listed})
 
 
+SEVERAL_ANSWERS: Final = (
+    "a system has one ranking for each query: give another run a system of its own, by {system} "
+    "in the path"
+)
+
 FORMAT: Final = Format(
     name="beir",
     summary="Folders of BEIR: corpus, queries and judgments; runs or JSON results; retrieval only.",
@@ -223,4 +228,5 @@ FORMAT: Final = Format(
         documents_with_questions=True,
         reads_together=True,
     ),
+    several_answers=SEVERAL_ANSWERS,
 )

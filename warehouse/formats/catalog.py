@@ -4,16 +4,36 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from warehouse.errors import UnknownFormat, suggest_name
+from warehouse.errors import UnknownFormat, closest_match, suggest_name
 from warehouse.formats.format import Format
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+_SPANS: Final = ("openinference",)
+_OWN: Final = ("canonical",)
+TOOLS: Final = MappingProxyType(
+    {
+        "phoenix": ("openinference", "phoenix-experiment"),
+        "arize": ("openinference", "phoenix-experiment"),
+        "experiment": ("phoenix-experiment",),
+        **dict.fromkeys(("opentelemetry", "otel", "otlp", "spans", "traces"), _SPANS),
+        **dict.fromkeys(("ragbench", "galileo"), ("trace",)),
+        **dict.fromkeys(("harness", "eleuther", "eleutherai"), ("lm-eval",)),
+        **dict.fromkeys(("qrels", "trec-eval", "pytrec", "ir-measures"), ("trec",)),
+        **dict.fromkeys(("h2o", "h2ogpte"), ("eval-studio",)),
+        **dict.fromkeys(("hf", "datasets", "arrow"), ("huggingface",)),
+        **dict.fromkeys(("json", "jsonl", "csv", "tsv", "parquet", "excel", "xlsx"), _OWN),
+        **dict.fromkeys(("sql", "duckdb", "scoreline", "default"), _OWN),
+    }
+)
+"""The formats by other names of their tools and files."""
 
 
 @cache
@@ -31,10 +51,25 @@ def format_named(name: str) -> Format:
     """Return a format by name.
 
     Raises:
-        UnknownFormat: The format does not exist; the message suggests a similar name.
+        UnknownFormat: The format does not exist; the message suggests those of this tool, or a
+            similar name.
     """
     try:
         return formats()[name]
     except KeyError:
-        message = f"there is no input format {name!r}{suggest_name(name, formats())}"
+        message = f"there is no input format {name!r}{suggest_format(name, formats())}"
         raise UnknownFormat(message) from None
+
+
+def suggest_format(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message that suggests the formats of a tool, or a similar name."""
+    known = list(known)
+    written = re.sub(r"[\s_.]+", "-", name.strip().lower())
+    singular = written.removesuffix("s")
+    candidates = [[written], TOOLS.get(written, ()), [singular]]
+    candidates += [TOOLS.get(word, ()) for word in written.split("-")]
+    found = ([each for each in listed if each in known] for listed in candidates)
+    meant = next(filter(None, found), [])
+    if not meant:
+        return suggest_name(written if closest_match(written, known) else name, known)
+    return f"; did you mean {' or '.join(map(repr, meant))}?"

@@ -90,6 +90,9 @@ DELIMITER: Final = "|"
 
 EMPTY: Final[tuple[object, ...]] = (None, "", [], {})
 AUTOMATIC: Final = re.compile(r"(conversational_)?test_case_\d+")
+CONVERSATION: Final = frozenset({"turns", "scenario"})
+"""The fields of which a conversation or its golden has one, instead of an input."""
+
 SOURCE: Final = re.compile(r"deepeval_source=(.*?),deepeval_context=(.*)", re.DOTALL)
 EXPECTED: Final = "DeepEval's test cases, each with 'input'"
 
@@ -230,9 +233,9 @@ def _test_run(path: Path) -> Iterator[Row | Reject]:
 
 
 def _input(fields: dict[str, Any]) -> str:
-    if fields.get("turns") is not None:
-        raise RecordError(["turns: expected input, found a conversation of several turns"])
     given = fields.get("input")
+    if fields.get("turns") is not None or (given is None and CONVERSATION & fields.keys()):
+        raise RecordError(["turns: expected input, found a conversation of several turns"])
     if given is None:
         raise RecordError(["input: missing"])
     if not isinstance(given, str):
@@ -272,8 +275,8 @@ def _question(row: Row, _: int) -> dict[str, Any]:
 def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
     fields = {name: value for name, value in row.fields.items() if value is not None}
     record: dict[str, Any] = {
-        "question": _input(fields),
-        "question_id": _id(fields),
+        "question": _input(row.fields),
+        "question_id": _id(row.fields),
         "answer": fields.pop("actual_output", None),
         "latency_s": fields.pop("completion_time", None),
         "cost_usd": fields.pop("token_cost", None),
@@ -368,6 +371,11 @@ def _texts(cell: str, name: str) -> list[Any]:
     return texts
 
 
+SEVERAL_ANSWERS: Final = (
+    "if they are different questions, give each test case a 'name' of its own; DeepEval numbers no "
+    "answers to the same question: write those as the format 'canonical', with the field 'repeat'"
+)
+
 FORMAT: Final = Format(
     name="deepeval",
     summary="DeepEval's datasets and test runs: input, output and retrieval context of test cases.",
@@ -376,4 +384,5 @@ FORMAT: Final = Format(
     questions_from="predictions",
     version=4,
     is_streamed=False,
+    several_answers=SEVERAL_ANSWERS,
 )

@@ -196,6 +196,11 @@ def _prediction(row: Row, _: int, *, named: Mapping[str, str], has_system: bool)
     return {**record, "extra": kept}
 
 
+SEVERAL_ANSWERS: Final = (
+    "Eval Studio numbers no answers to the same question: name another model in the test lab of "
+    "another run, or write the format 'canonical', with the field 'repeat'"
+)
+
 FORMAT: Final = Format(
     name="eval-studio",
     summary="H2O Eval Studio's test suites as questions, its test labs as predictions.",
@@ -203,6 +208,7 @@ FORMAT: Final = Format(
     predictions=read_predictions,
     unknown_questions="match by text",
     is_streamed=False,
+    several_answers=SEVERAL_ANSWERS,
 )
 
 

@@ -330,6 +330,11 @@ def _answer(output: dict[str, Any]) -> dict[str, Any]:
     return {"error": f"{FILTERED}: {said or 'the answer was withheld'}"}
 
 
+SEVERAL_ANSWERS: Final = (
+    "Inspect numbers several answers by 'epoch' (`epochs` of the task); give the log of another "
+    "run a system of its own by {system} in the path"
+)
+
 FORMAT: Final = Format(
     name="inspect",
     summary="Logs of Inspect: the samples of a task with the outputs of one model.",
@@ -338,4 +343,5 @@ FORMAT: Final = Format(
     questions_from="predictions",
     version=3,
     is_streamed=False,
+    several_answers=SEVERAL_ANSWERS,
 )

@@ -193,6 +193,11 @@ def _prediction(row: Row, _: int, *, task: str | None) -> dict[str, Any]:
     return {**record, "extra": kept}
 
 
+SEVERAL_ANSWERS: Final = (
+    "the harness logs several answers in one row (`repeats` of the task); give the log of another "
+    "run a system of its own by {system} in the path"
+)
+
 FORMAT: Final = Format(
     name="lm-eval",
     summary="Sample logs of EleutherAI's evaluation harness, with the questions in them.",
@@ -201,6 +206,7 @@ FORMAT: Final = Format(
     questions_from="predictions",
     version=3,
     is_streamed=False,
+    several_answers=SEVERAL_ANSWERS,
 )
 
 

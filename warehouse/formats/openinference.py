@@ -12,8 +12,15 @@ from records.error_messages import RecordError, found
 from records.record import integer
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import SEVERAL_TRACES, Format, Read, Reject, Source
+from warehouse.formats.openinference_files import (
+    COST,
+    DOCUMENTS,
+    TOKENS,
+    TOKENS_IN,
+    TOKENS_OUT,
+    SpanFile,
+)
 from warehouse.formats.readers import field_mapping
-from warehouse.formats.readers.cells.lists import parse
 from warehouse.formats.readers.conversations import (
     answer_text,
     expected_answer,
@@ -22,34 +29,25 @@ from warehouse.formats.readers.conversations import (
     retrieved_items,
 )
 from warehouse.formats.readers.exports import (
-    element_row,
-    first_character,
     id_of_text,
-    is_indented,
     outermost,
     repeat_of,
     reported_of,
     require_kind,
     text_length,
 )
-from warehouse.formats.readers.files import kind
 from warehouse.formats.readers.limits import LONGEST_FILE, MIB
-from warehouse.formats.readers.nested_json import NestedJson
 from warehouse.formats.readers.otel_spans import (
     METADATA,
-    PREFIX,
     Span,
     annotations_of,
     latency_of,
-    otlp_spans,
     span_of,
 )
-from warehouse.formats.readers.rows import Row, rows
-from warehouse.formats.readers.tabular import Shape
+from warehouse.formats.readers.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from records.prediction import Prediction
     from records.question import Question
@@ -68,14 +66,6 @@ NAMES: Final = {
 }
 """OpenInference's names for fields of a question or prediction."""
 
-EXPORTS: Final = ("resourceSpans", "resource_spans")
-"""The list of an export in OTLP: as the standard and as protobuf's own names call it."""
-
-DOCUMENTS: Final = "retrieval.documents"
-COST: Final = "llm.cost.total"
-TOKENS_IN: Final = "llm.token_count.prompt"
-TOKENS_OUT: Final = "llm.token_count.completion"
-TOKENS: Final = "llm.token_count.total"
 KEPT: Final = {"session_id": "session.id", "user_id": "user.id", "trace_tags": "tag.tags"}
 SYSTEMS: Final = ("service.name", "openinference.project.name")
 """The attributes that name the system, after `system` in the metadata."""
@@ -83,17 +73,12 @@ SYSTEMS: Final = ("service.name", "openinference.project.name")
 PARTS: Final = frozenset({"RETRIEVER", "EMBEDDING", "RERANKER", "EVALUATOR", "GUARDRAIL"})
 """The kinds of spans that answer no question."""
 
-LITERALS: Final = (
-    *(f"{PREFIX}{each}" for each in (DOCUMENTS, METADATA, "tag.tags")),
-    *("attributes", "context"),
-)
-"""The columns of a CSV file whose cells are lists and objects, as JSON or as Python prints them."""
-
-SHAPE: Final = Shape(
-    numbers=frozenset(PREFIX + each for each in (TOKENS_IN, TOKENS_OUT, TOKENS, COST))
-)
 EXPECTED: Final = (
     "spans as Phoenix or OpenTelemetry export them, with 'context.trace_id' or 'traceId'"
+)
+GOES_ON: Final = (
+    "the export goes on (`next_cursor`): fetch the next page and append it, as spans and documents "
+    "of these traces may be on it"
 )
 
 
@@ -138,32 +123,30 @@ class Trace:
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
     """Read the input of each trace; the id is that in the metadata or follows from the text."""
-    return _read(source, partial(field_mapping.questions, translate=_question, names=NAMES))
+    file = SpanFile(source.path)
+    return _read(file, partial(field_mapping.questions, translate=_question, names=NAMES))
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     """Read the output of each trace with the documents that its spans have retrieved."""
-    return _read(
-        source,
-        partial(
-            field_mapping.predictions,
-            source=source,
-            translate=partial(
-                _prediction, notes=source.notes, has_system=source.system is not None
-            ),
-            names=NAMES,
-        ),
+    file = SpanFile(source.path)
+    translate = partial(_prediction, notes=source.notes, has_system=source.system is not None)
+    yield from _read(
+        file,
+        partial(field_mapping.predictions, source=source, translate=translate, names=NAMES),
     )
+    if file.next_cursor:
+        source.notes.append(GOES_ON)
 
 
-def _read(source: Source, translate: Any) -> Iterator[Any]:
+def _read(file: SpanFile, translate: Any) -> Iterator[Any]:
     """Yield rejected spans and the record of each trace, which stands as a row for its spans."""
     traces: dict[str, Trace] = {}
     length = 0
     names = {"context.trace_id", "traceId"}
     # Rows of experiments and observations of Langfuse have a trace, too.
     groups = ({*names, "trace_id"}, {*names, "span_id", "span_kind", "attributes"})
-    for row in require_kind(_spans(source.path), source.path, EXPECTED, *groups):
+    for row in require_kind(file.spans(), file.path, EXPECTED, *groups):
         if isinstance(row, Reject):
             yield row
             continue
@@ -176,64 +159,10 @@ def _read(source: Source, translate: Any) -> Iterator[Any]:
         length += text_length(row.fields)
         if length > LONGEST_FILE:
             said = f"the spans hold more than {LONGEST_FILE // MIB} MiB of texts, split the file"
-            raise InputError([Problem(source.path, row.line, said)])
+            raise InputError([Problem(file.path, row.line, said)])
     for trace in traces.values():
         row = trace.answering().row
         yield from translate([Row({"trace": trace}, row.line, row.text)])
-
-
-def _spans(path: Path) -> Iterator[Row | Reject]:
-    """Yield the spans of a file; those of OTLP and of Phoenix's interface are nested."""
-    for row in _rows(path):
-        if isinstance(row, Reject):
-            yield row
-            continue
-        fields = row.fields
-        parts = LITERALS if kind(path) == ".csv" else ()
-        try:
-            cells = {name: parse(fields[name], name) for name in parts if name in fields}
-            yield from list(_spans_of(Row({**fields, **cells}, row.line, row.text)))
-        except RecordError as error:
-            yield Reject(row.line, str(error), row.text)
-
-
-def _spans_of(row: Row) -> Iterator[Row]:
-    """Yield the spans of a row: one, an export in OTLP, or a page of Phoenix's interface."""
-    fields, page = row.fields, row.fields.get("data")
-    if any(each in fields for each in EXPORTS):
-        yield from otlp_spans(row)
-    elif isinstance(fields.get("context"), dict):
-        ids = {f"context.{name}": value for name, value in fields["context"].items()}
-        yield Row({**fields, **ids}, row.line, row.text)
-    elif isinstance(page, list) and page and all(isinstance(each, dict) for each in page):
-        for each in page:
-            yield from _spans_of(Row(each, row.line, row.text))
-    else:
-        yield row
-
-
-def _rows(path: Path) -> Iterator[Row | Reject]:
-    is_object = kind(path) == ".json" and first_character(path) == "{"
-    if is_object or (kind(path) in {".jsonl", ".ndjson"} and is_indented(path)):
-        return _nested(path)
-    return rows(path, key="context.span_id", shape=SHAPE, may_have_index=True)
-
-
-def _nested(path: Path) -> Iterator[Row | Reject]:
-    """Yield the spans, exports or pages of a file: one object, or several one after another."""
-    file = NestedJson(path, several=True)
-    for root in file.roots:
-        exported = next((name for name in EXPORTS if name in root.value), None)
-        name = exported or "data"
-        listed = file.member(root, name)
-        if listed is None or not isinstance(listed.value, list):
-            yield Row(root.value, file.line(root.begin), file.shown(root))
-            continue
-        for element in file.elements(listed):
-            row = element_row(file, element, name)
-            if isinstance(row, Row) and exported is not None:
-                row = Row({exported: [row.fields]}, row.line, row.text)
-            yield row
 
 
 def _start(span: Span) -> float:

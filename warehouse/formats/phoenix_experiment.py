@@ -224,10 +224,16 @@ def _annotations(fields: dict[str, Any]) -> Iterator[tuple[str, Mapping[str, Any
     yield from columns.items()
 
 
+SEVERAL_ANSWERS: Final = (
+    "Phoenix numbers several answers from 1 by 'repetition_number' (`repetitions` of the "
+    "experiment); give another experiment a system of its own by {system} in the path"
+)
+
 FORMAT: Final = Format(
     name="phoenix-experiment",
     summary="Experiments of Phoenix: the runs of a task on the examples of a dataset.",
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
+    several_answers=SEVERAL_ANSWERS,
 )

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from dataclasses import dataclass
 from functools import partial
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from records.error_messages import RecordError, found
 from records.record import CONTROL, integer
@@ -22,7 +20,7 @@ from warehouse.formats.readers.exports import id_of_text, seconds_of, tags_of
 from warehouse.formats.readers.rows import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from records.prediction import Prediction
@@ -48,6 +46,14 @@ READ: Final = frozenset(
     {"id", "vars", "prompt", "promptId", "promptIdx", "provider", "response", "testCase", "testIdx"}
     | {"latencyMs", "cost", "error"}
 )
+
+SEVERAL_ANSWERS: Final = (
+    "promptfoo numbers the answers of `eval --repeat` by 'testIdx'; if they are of two evals, give "
+    "the provider a label of its own in each"
+)
+
+_Key: TypeAlias = tuple[int | None, str, str, str]
+"""The column of a result, the id and the name of its provider, and the label of its prompt."""
 
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
@@ -86,17 +92,18 @@ class _Overview:
         systems: The systems by what `_key` returns for their results.
         shared: The ids of variables that tests with different assertions or metadata share.
         repeats: The number of each answer of a system to a question, by the position of its row.
+            Answers of one number are second answers.
     """
 
-    systems: Mapping[Hashable, str]
+    systems: Mapping[_Key, str]
     shared: frozenset[str]
     repeats: Mapping[int, int]
 
 
 def _overview(path: Path) -> _Overview:
-    given: dict[Hashable, tuple[str, str]] = {}
+    given: dict[_Key, tuple[str, str]] = {}
     contents: dict[str, set[str]] = {}
-    answers: list[tuple[Hashable, str, str, int, int]] = []
+    answers: list[tuple[_Key, str, str, int | None, int]] = []
     for position, row in enumerate(results(path), start=1):
         if not isinstance(row, Row):
             continue
@@ -108,28 +115,54 @@ def _overview(path: Path) -> _Overview:
             continue
         name, content = question["question_id"], _content(question)
         contents.setdefault(name, set()).add(content)
-        # With --repeat, the same test comes again, with another index.
         answers.append((key, name, content, _whole(row.fields.get("testIdx")), position))
     shared = frozenset(name for name, found in contents.items() if len(found) > 1)
-    counts: Counter[Hashable] = Counter()
+    return _Overview(_systems(given), shared, _repeats(answers, shared))
+
+
+def _repeats(
+    answers: Sequence[tuple[_Key, str, str, int | None, int]], shared: frozenset[str]
+) -> dict[int, int]:
+    """Return the number of each answer, by the position of its row.
+
+    With --repeat, the same test comes again, with another index. An answer with the index of
+    another is a second one, as are all where an index stands for several tests: their rows are
+    those of several evals.
+    """
+    tests: dict[Hashable, set[tuple[str, str]]] = {}
+    for key, name, content, index, _ in answers:
+        tests.setdefault((key, index), set()).add((name, content))
+    several = {
+        key for key, _, _, index, _ in answers if index is not None and len(tests[key, index]) > 1
+    }
     repeats: dict[int, int] = {}
-    for key, name, content, _, position in sorted(answers, key=itemgetter(3, 4)):
+    last: dict[Hashable, tuple[int | None, int]] = {}
+    for key, name, content, index, position in sorted(answers, key=lambda each: _order(*each[3:])):
         answered = (key, name, content if name in shared else None)
-        repeats[position] = counts[answered]
-        counts[answered] += 1
-    return _Overview(_systems(given), shared, repeats)
+        if answered not in last or key in several:
+            number = 0
+        else:
+            before, number = last[answered]
+            number += index is None or index != before
+        last[answered] = index, number
+        repeats[position] = number
+    return repeats
 
 
-def _systems(given: Mapping[Hashable, tuple[str, str]]) -> dict[Hashable, str]:
+def _order(index: int | None, position: int) -> tuple[int, int]:
+    return (0 if index is None else index), position
+
+
+def _systems(given: Mapping[_Key, tuple[str, str]]) -> dict[_Key, str]:
     """Return the names of systems, of which provider and prompt are given.
 
     A system is called after the label or id of its provider, and after its prompt if there are
     several. A prompt without a short label is called after its number.
     """
     # Results come in the order in which calls end.
-    given = {key: given[key] for key in sorted(given, key=_whole)}
+    given = {key: given[key] for key in sorted(given, key=lambda key: key[0] or 0)}
     labels = list(dict.fromkeys(label for _, label in given.values()))
-    named: dict[Hashable, str] = {}
+    named: dict[_Key, str] = {}
     for key, (provider, label) in given.items():
         name = provider
         if len(labels) > 1:
@@ -141,14 +174,19 @@ def _systems(given: Mapping[Hashable, tuple[str, str]]) -> dict[Hashable, str]:
     return named
 
 
-def _whole(value: object) -> int:
-    return value if isinstance(value, int) else 0
+def _whole(value: object) -> int | None:
+    index = integer(value)
+    return index if isinstance(index, int) and not isinstance(index, bool) else None
 
 
-def _key(fields: dict[str, Any]) -> Hashable:
-    index = integer(fields.get("promptIdx"))
-    is_index = isinstance(index, int) and not isinstance(index, bool)
-    return index if is_index else _provider_and_prompt(fields)
+def _key(fields: dict[str, Any]) -> _Key:
+    """Return what the results of a system share.
+
+    Where a file holds several evals, the number of a column does not suffice.
+    """
+    provider = fields.get("provider")
+    name = provider.get("id") if isinstance(provider, dict) else provider
+    return _whole(fields.get("promptIdx")), str(name), *_provider_and_prompt(fields)
 
 
 def _provider_and_prompt(fields: dict[str, Any]) -> tuple[str, str]:
@@ -286,6 +324,7 @@ FORMAT: Final = Format(
     predictions=read_predictions,
     questions_from="predictions",
     version=5,
+    several_answers=SEVERAL_ANSWERS,
     is_streamed=False,
     may_list_twice=True,
 )

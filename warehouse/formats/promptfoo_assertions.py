@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from warehouse.formats.promptfoo_patterns import UntranslatableError, python_pattern
 from warehouse.formats.readers.exports import numbered, reported_of
 
 if TYPE_CHECKING:
@@ -123,7 +124,10 @@ def _operand(kind: str, text: str, *, is_negative: bool) -> Any:
     """Return the constraint that a text is found, or not found; null if it is not a pattern."""
     if kind == "contains" and not is_negative and not text.startswith(PREFIX):
         return text
-    inner = text if kind == "regex" else re.escape(text)
+    try:
+        inner = python_pattern(text) if kind == "regex" else re.escape(text)
+    except UntranslatableError:
+        return None
     if kind == "starts-with":
         inner = rf"\A{inner}"
     flags = "(?i)" if kind == "icontains" else ""

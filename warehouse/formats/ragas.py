@@ -76,7 +76,9 @@ KNOWN: Final = frozenset({*NAMES, *NAMES.values(), *EARLIER, *PREDICTION, *QUEST
 """The names of columns by which the delimiter of a CSV file is recognized."""
 
 LIST: Final = "a list as JSON or Python writes it"
-SHAPE: Final = Shape(numbers=frozenset({"latency_s", "cost_usd"}))
+SHAPE: Final = Shape(
+    numbers=frozenset({"latency_s", "cost_usd", "tokens_in", "tokens_out", "repeat"})
+)
 SCORE: Final = re.compile(r"score_?(\d+)_description")
 
 
@@ -227,6 +229,8 @@ def _retrieved(ids: object, texts: object) -> list[dict[str, Any]]:
     return [{"doc_id": name, "text": text} for name, text in zip(ids, texts, strict=True)]
 
 
+SEVERAL_ANSWERS: Final = "several answers are numbered from 0 by a column 'repeat'"
+
 FORMAT: Final = Format(
     name="ragas",
     summary="Ragas data sets: question, contexts, response and reference in each row.",
@@ -236,4 +240,5 @@ FORMAT: Final = Format(
     has_columns=True,
     version=6,
     is_streamed=False,
+    several_answers=SEVERAL_ANSWERS,
 )

@@ -113,9 +113,22 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
             f"{min(labels)!r}: they have no gold sentences; `trace` counts the labels of each "
             "answer"
         )
-    return field_mapping.predictions(
-        _rows(source), source, lambda row, position: _prediction(row, position, compared), NAMES
-    )
+    unlabelled = 0
+
+    def translate(row: Row, position: int) -> dict[str, Any]:
+        nonlocal unlabelled
+        record = _prediction(row, position, compared)
+        is_labelled = not {RELEVANT, USED}.isdisjoint(record["extra"])
+        unlabelled += not is_labelled and record.get("error") is None
+        return record
+
+    yield from field_mapping.predictions(_rows(source), source, translate, NAMES)
+    if unlabelled:
+        answers = "answer has" if unlabelled == 1 else "answers have"
+        source.notes.append(
+            f"{unlabelled:,} {answers} no stored labels ({RELEVANT}, {USED}): the evaluator "
+            "`trace` leaves them out with `labels: stored`"
+        )
 
 
 def _rows(source: Source) -> Iterator[Row | Reject]:

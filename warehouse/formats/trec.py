@@ -129,6 +129,11 @@ def _number(digits: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
+SEVERAL_ANSWERS: Final = (
+    "a system has one ranking for each topic: give another run a system of its own, by its tag "
+    "or {system} in the path"
+)
+
 FORMAT: Final = Format(
     name="trec",
     summary="Judgments (qrels) as questions, runs as predictions; retrieval only.",
@@ -138,4 +143,5 @@ FORMAT: Final = Format(
     missing_predictions="nothing retrieved",
     version=2,
     is_streamed=False,
+    several_answers=SEVERAL_ANSWERS,
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import NotApplicable, Scores, Undefined
-from records.similar_names import did_you_mean
+from records.similar_names import did_you_mean, most_similar
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evaluators.sample import Sample
 
 _PASS_FAIL = (0.0, 1.0)
-_LISTED = 10
+_LISTED = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class Reported(RowEvaluator):
     Source: the other tool; nothing is computed.
 
     Edges: an answer of which nothing was reported, or nothing by this name, is not applicable; the
-    reason lists the names that there are. A value outside of the bounds is undefined, as is a value
+    reason lists the most similar names. A value outside of the bounds is undefined, as is a value
     between 0 and 1 with `pass_fail`. A failed answer has the worst value, whatever was reported of
     it, if something was reported of any answer of its system.
 
@@ -99,10 +99,10 @@ class Reported(RowEvaluator):
 
 
 def missing_name(name: str, reported: Collection[str]) -> str:
-    """Return that a name was not reported, a similar one, and those that were."""
+    """Return that a name was not reported, and the most similar ones that were."""
     if not reported:
         return "nothing was reported"
     names = sorted(reported)
-    listed = ", ".join(map(repr, names[:_LISTED]))
+    listed = ", ".join(map(repr, most_similar(name, names, _LISTED)))
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return f"{name!r} was not reported{did_you_mean(name, names)}: {listed}{more}"

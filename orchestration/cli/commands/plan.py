@@ -107,9 +107,9 @@ def command(
 
     with ingested_copy(project, wanted) as warehouse:
         unreported = [
-            f"{name}: {said}"
+            f"{name}: {evaluator}: {said}"
             for name in wanted
-            for said in unreported_names(warehouse, project.benchmarks[name])
+            for evaluator, said in unreported_names(warehouse, project.benchmarks[name]).items()
         ]
         answers = list(plan_answers(project, warehouse, wanted, systems=choices.systems))
         planned = list(

@@ -57,9 +57,15 @@ def test_a_value_is_what_was_reported(
             {"name": "zzz"},
             {f"n{at:02}": 1 for at in range(12)},
             "not_applicable",
+            ("'zzz' was not reported: 'n00', 'n01', 'n02', 'n03', 'n04' and 7 more"),
+        ),
+        (
+            {"name": "score9"},
+            {**{f"n{at:02}": 1 for at in range(12)}, "score": 1, "a score": 1},
+            "not_applicable",
             (
-                "'zzz' was not reported: 'n00', 'n01', 'n02', 'n03', 'n04', 'n05', 'n06', 'n07', "
-                "'n08', 'n09' and 2 more"
+                "'score9' was not reported (did you mean 'score'?): 'score', 'a score', 'n09', "
+                "'n00', 'n01' and 9 more"
             ),
         ),
         ({"name": "s"}, {"s": 4}, "undefined", "4 is not within 0 and 1: set `bounds`"),

@@ -192,6 +192,13 @@ def test_systems_in_another_order_are_asked_the_same(tmp_path: Path) -> None:
     assert ("two", "Which bird?", "A crow.") in found
 
 
+@pytest.mark.parametrize("reader", [read_questions, read_predictions])
+def test_a_conversation_and_its_golden_are_named(reader: Any) -> None:
+    path = Path(__file__).parents[2] / "data" / "real" / "deepeval" / "conversation_refused.json"
+    reasons = [each.reason for each in reader(Source(path, "s")) if isinstance(each, Reject)]
+    assert reasons == ["turns: expected input, found a conversation of several turns"] * 2
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -227,6 +227,55 @@ def test_pages_and_frames_of_the_list_of_spans(tmp_path: Path) -> None:
         assert {(each.system, each.question_id) for each in predictions} == ANSWERED.keys()
 
 
+def pages_of(file: str, cursors: list[str | None]) -> list[dict[str, Any]]:
+    """Return the spans of a file as pages that end with cursors."""
+    listed = json.loads((FILES / file).read_text())["data"]
+    size = -(-len(listed) // len(cursors))
+    return [
+        {"data": listed[n * size : (n + 1) * size], "next_cursor": cursor}
+        for n, cursor in enumerate(cursors)
+    ]
+
+
+@pytest.mark.parametrize("file", ["rest_spans.json", "rest_otlpv1.json"])
+@pytest.mark.parametrize("form", ["objects.json", "pages.jsonl", "list.json"])
+@pytest.mark.parametrize("last", [None, "U3BhbjoxNg=="])
+def test_an_export_that_goes_on_is_noted(
+    tmp_path: Path, file: str, form: str, last: str | None
+) -> None:
+    pages = pages_of(file, ["U3BhbjoyMA==", last])
+    path = tmp_path / form
+    if form == "list.json":
+        path.write_text(json.dumps(pages))
+    else:
+        path.write_text("\n".join(json.dumps(each) for each in pages))
+    source = Source(path)
+    found = list(format_named("openinference").predictions(source))
+    assert {each.record.system for each in found if isinstance(each, Read)} == {"north", "south"}
+    assert len(source.notes) == (last is not None)
+    assert all("`next_cursor`): fetch the next page and append it" in each for each in source.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "listed"),
+    [
+        ("a.json", '{"data": [], "next_cursor": null}', "data"),
+        ("a.json", '{\n  "data": []\n}', "data"),
+        ("a.jsonl", '{"data": [], "next_cursor": null}\n', "data"),
+        ("a.json", '[{"data": [], "next_cursor": null}]', "data"),
+        ("a.json", '{"resourceSpans": []}', "resourceSpans"),
+        ("a.jsonl", '{"resource_spans": []}', "resource_spans"),
+    ],
+)
+def test_an_export_without_spans_is_not_an_empty_file(
+    tmp_path: Path, name: str, content: str, listed: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    (said,) = refused(path)
+    assert f"the export has no spans: its list '{listed}' is empty" in said
+
+
 def test_two_traces_with_one_question_say_what_to_do(tmp_path: Path) -> None:
     rows = [
         span(f"s{n}") | {"context.trace_id": f"t{n}", "attributes.metadata": {"question_id": "q"}}

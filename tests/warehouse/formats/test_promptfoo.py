@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,8 +15,6 @@ from warehouse.formats.promptfoo import read_predictions, read_questions
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from records.prediction import Prediction
     from records.question import Question
 
@@ -232,6 +231,62 @@ def test_a_test_that_comes_again_is_a_repeat(tmp_path: Path) -> None:
         ("echo", 2, "third"),
         ("other", 0, "theirs"),
     ]
+
+
+TWO = Path(__file__).parents[2] / "data" / "real" / "promptfoo" / "two"
+
+
+def answered(warehouse: Warehouse, path: Path) -> list[tuple[Any, ...]]:
+    """Return the systems, repeats and answers of a file, in order."""
+    files: list[tuple[Path, str | None]] = [(path, None)]
+    ingest_questions(warehouse, benchmark="b", format="promptfoo", predictions=files)
+    ingest_predictions(warehouse, benchmark="b", format="promptfoo", files=files)
+    return warehouse.fetch("SELECT system, repeat, answer FROM predictions ORDER BY ALL").rows()
+
+
+def test_two_evals_in_one_file_are_two_systems(tmp_path: Path) -> None:
+    path = tmp_path / "both.jsonl"
+    path.write_text((TWO / "a.jsonl").read_text() + (TWO / "b.jsonl").read_text())
+    assert answered(Warehouse(tmp_path / "w.duckdb"), path) == [
+        ("a", 0, "A murder."),
+        ("a", 0, "A pack."),
+        ("b", 0, "A flock."),
+        ("b", 0, "A heap."),
+    ]
+
+
+def test_providers_and_prompts_of_one_column_are_systems(tmp_path: Path) -> None:
+    large, small = {"id": "openai:gpt", "label": "large"}, {"id": "openai:gpt", "label": "small"}
+    brief, polite = {"raw": "?", "label": "brief"}, {"raw": "?", "label": "polite"}
+    path = write(
+        tmp_path / "r.json",
+        result(0, large, prompt=brief),
+        result(0, small, prompt=brief),
+        result(0, small, prompt=polite),
+        result(0, "x", prompt=brief),
+    )
+    found = [(each.system, each.repeat) for each in read(path)[1]]
+    systems = ["large / brief", "small / brief", "small / polite", "x / brief"]
+    assert found == [(each, 0) for each in systems]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        [result()],
+        [result(testIdx=1)],  # where index 1 is another test of the first eval
+    ],
+)
+def test_an_answer_of_another_eval_is_not_a_repeat(
+    tmp_path: Path, second: list[dict[str, Any]]
+) -> None:
+    path = write(tmp_path / "r.jsonl", result(), result(testIdx=1, vars={"question": "b"}), *second)
+    with pytest.raises(InputError) as error:
+        answered(Warehouse(tmp_path / "w.duckdb"), path)
+    (problem,) = error.value.problems
+    assert "a second prediction of 'echo' for question" in problem.message
+    assert "label of its own in each" in problem.message
+    assert "field 'repeat'" not in problem.message
 
 
 def test_tests_with_the_same_variables_and_other_assertions_are_other_questions(

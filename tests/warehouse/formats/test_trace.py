@@ -219,6 +219,33 @@ def test_fences_around_labels_take_linear_time(tmp_path: Path) -> None:
     assert not isinstance(found, Reject)
 
 
+def test_answers_without_stored_labels_are_counted_in_a_note(tmp_path: Path) -> None:
+    plain = {name: ROW[name] for name in ("question", "response")}
+    rows: list[dict[str, Any]] = [
+        ROW,
+        {"id": "r2", **plain},
+        {"id": "r3", **plain, "all_relevant_sentence_keys": None},
+        {"id": "r4", **plain, "judge": LABELS},
+        {"id": "r5", **plain, "all_utilized_sentence_keys": []},
+        {"id": "r6", **plain, "response": None, "error": "timed out"},
+    ]
+    path = tmp_path / "s.json"
+    for listed, said in (
+        (rows, "2 answers have no stored labels"),
+        (rows[:2], "1 answer has no stored labels"),
+    ):
+        path.write_text(json.dumps(listed))
+        source = Source(path, "s")
+        list(read_predictions(source))
+        (note,) = source.notes
+        assert note.startswith(said)
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    files: list[tuple[Path, str | None]] = [(path, "s")]
+    ingest_questions(warehouse, benchmark="b", format="trace", predictions=files)
+    done = ingest_predictions(warehouse, benchmark="b", format="trace", files=files)
+    assert "1 answer has no stored labels" in str(done.notes)
+
+
 def test_systems_must_agree_on_what_is_asked(tmp_path: Path) -> None:
     other = {**ROW, "response": "Crows.", "all_utilized_sentence_keys": []}
     for name, row in (("a", ROW), ("b", other), ("c", {**ROW, "question": "What is a gang?"})):

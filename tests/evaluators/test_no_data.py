@@ -46,7 +46,7 @@ def test_a_missing_label_is_not_missing_data() -> None:
     given = samples(rows).with_columns(repeat=pl.Series([0, 1, 0, 0], dtype=pl.Int64))
     frame = score(zero("faithfulness"), given, Engines(labels=People())).frame
     assert frame["values"].list.first().to_list() == [1.0, None, None, 0.0]
-    # Its other metrics have no label at all; the last sample lacks data whoever judges it.
+    # Its other metrics have no label at all; the last sample lacks data.
     assert frame["values"].list.slice(1).list.drop_nulls().list.sum().to_list() == [0, 0, 0, 0]
     assert frame["reasons"].list.first()[3] == "no contexts"
 
